@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/precompiled.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/execution.hpp>
+#if defined(__CUDACC__)
+#include <fanin/cuda/launch.cuh>
+#endif
+
+namespace fanin {
+
+namespace detail {
+
+cuda& default_cuda();
+
+/// What a unit that no CUDA compiler reads can do: everything but to compile a kernel.
+template <class Strategy>
+struct cuda_backend {
+  static constexpr const char* name = "cuda";
+  static cuda& default_object() { return default_cuda(); }
+
+  template <class F, class Composite>
+  static typename Composite::result_type reduce([[maybe_unused]] const cuda_handle& handle,
+                                                [[maybe_unused]] const char* label, [[maybe_unused]] std::int64_t first,
+                                                [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
+                                                [[maybe_unused]] const Composite& c) {
+#if defined(__CUDACC__)
+    return reduce_blocking<Strategy>(handle, label, index_source<F>{f, first, count}, c);
+#else
+    static_assert(dependent_false<F>,
+                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
+                  "target the CMake function fanin_target(<target>)");
+#endif
+  }
+
+  template <class F, class Composite>
+  static void reduce_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                          [[maybe_unused]] typename Composite::result_type* out, [[maybe_unused]] std::int64_t first,
+                          [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
+                          [[maybe_unused]] const Composite& c) {
+#if defined(__CUDACC__)
+    reduce_ordered<Strategy>(handle, label, out, index_source<F>{f, first, count}, c);
+#else
+    static_assert(dependent_false<F>,
+                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
+                  "target the CMake function fanin_target(<target>)");
+#endif
+  }
+
+  template <class T, class Reducer>
+  static reducer_result_t<Reducer> reduce_span(const cuda_handle& handle, const char* label, const T* data,
+                                               std::int64_t count, const composite<Reducer>& c) {
+    if constexpr (stands_in_library<T, Reducer>) {
+      return cuda_span_reduction<Reducer>::reduce(handle, label, data, count, get<0>(c.reducers));
+    } else {
+      return compile_span<T>(handle, label, data, count, c);
+    }
+  }
+  template <class T, class... Reducer>
+  static typename composite<Reducer...>::result_type reduce_span(const cuda_handle& handle, const char* label,
+                                                                 const T* data, std::int64_t count,
+                                                                 const composite<Reducer...>& c) {
+    return compile_span<T>(handle, label, data, count, c);
+  }
+
+  template <class T, class Reducer>
+  static void reduce_span_into(const cuda_handle& handle, const char* label, reducer_result_t<Reducer>* out,
+                               const T* data, std::int64_t count, const composite<Reducer>& c) {
+    if constexpr (stands_in_library<T, Reducer>) {
+      cuda_span_reduction<Reducer>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
+    } else {
+      compile_span_into<T>(handle, label, out, data, count, c);
+    }
+  }
+  template <class T, class... Reducer>
+  static void reduce_span_into(const cuda_handle& handle, const char* label,
+                               typename composite<Reducer...>::result_type* out, const T* data, std::int64_t count,
+                               const composite<Reducer...>& c) {
+    compile_span_into<T>(handle, label, out, data, count, c);
+  }
+
+  template <class F>
+  static void parallel_for([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                           [[maybe_unused]] std::int64_t first, [[maybe_unused]] std::int64_t count,
+                           [[maybe_unused]] const F& f) {
+#if defined(__CUDACC__)
+    launch_for(handle, label, first, count, f);
+#else
+    static_assert(dependent_false<F>,
+                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
+                  "target the CMake function fanin_target(<target>)");
+#endif
+  }
+
+  static void synchronize(const cuda_handle& handle) { synchronize_stream(handle); }
+  static void check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
+    check_device_memory(handle, pointer, what);
+  }
+  static void* allocate(const cuda_handle& handle, std::size_t bytes) { return allocate_device(handle, bytes); }
+  static void deallocate(const cuda_handle& handle, void* pointer, std::size_t) noexcept {
+    deallocate_device(handle, pointer);
+  }
+  static void copy_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
+    copy_device_to_host(handle, to, from, bytes);
+  }
+  static void copy_from_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
+    copy_host_to_device(handle, to, from, bytes);
+  }
+
+ private:
+  template <class T, class Reducer>
+  static constexpr bool stands_in_library =
+      is_precompiled<Reducer> && std::is_same_v<T, typename Reducer::value_type> &&
+      std::is_same_v<Strategy, cuda_strategy::one_pass>;
+
+  template <class T, class Composite>
+  static typename Composite::result_type compile_span([[maybe_unused]] const cuda_handle& handle,
+                                                      [[maybe_unused]] const char* label,
+                                                      [[maybe_unused]] const T* data,
+                                                      [[maybe_unused]] std::int64_t count,
+                                                      [[maybe_unused]] const Composite& c) {
+#if defined(__CUDACC__)
+    return reduce_blocking<Strategy>(handle, label, make_span_source(data, count), c);
+#else
+    static_assert(dependent_false<T>,
+                  "fanin: this reduction is not among the precompiled ones (one built-in reducer "
+                  "over its own value type, default strategy) and needs a CUDA compiler: give this "
+                  "file's target the CMake function fanin_target(<target>)");
+#endif
+  }
+
+  template <class T, class Composite>
+  static void compile_span_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                                [[maybe_unused]] typename Composite::result_type* out, [[maybe_unused]] const T* data,
+                                [[maybe_unused]] std::int64_t count, [[maybe_unused]] const Composite& c) {
+#if defined(__CUDACC__)
+    reduce_ordered<Strategy>(handle, label, out, make_span_source(data, count), c);
+#else
+    static_assert(dependent_false<T>,
+                  "fanin: this reduction is not among the precompiled ones (one built-in reducer "
+                  "over its own value type, default strategy) and needs a CUDA compiler: give this "
+                  "file's target the CMake function fanin_target(<target>)");
+#endif
+  }
+};
+
+}  // namespace detail
+
+template <>
+struct backend<cuda> : detail::cuda_backend<cuda_strategy::one_pass> {
+  using handle_type = detail::cuda_handle;
+  static handle_type handle(const cuda& exec) { return exec.handle(); }
+};
+
+template <class Strategy>
+struct backend<cuda_view<Strategy>> : detail::cuda_backend<Strategy> {
+  using handle_type = cuda_view<Strategy>;
+  static handle_type handle(const cuda_view<Strategy>& exec) { return exec; }
+};
+
+}  // namespace fanin

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace fanin::detail {
+
+/// The interleaved tree for accumulators too large to shuffle or to hold once a thread in shared memory: they stay with
+/// their threads and are handed down through a few slots, as many at a time as fit. Phases: ceil(log2(threads)) steps
+/// of ceil(half / slots) batches. Two barriers a batch; scratch of 16 KiB, or one accumulator if that is larger; any
+/// block size, of which the first `threads` threads' values are combined; the result is valid in thread 0. Ends with a
+/// barrier. Wins only where nothing else fits.
+template <class Op, class T>
+__device__ void combine_through_slots(const Op& op, T& value, unsigned threads) {
+  constexpr unsigned budget = 16 * 1024;
+  constexpr unsigned slots = sizeof(T) < budget ? budget / sizeof(T) : 1;
+  static_assert(slots * sizeof(T) <= 40 * 1024,
+                "fanin: this accumulator is too large for a block's shared memory: at "
+                "most 40 KiB on the CUDA backend");
+  __shared__ alignas(16) unsigned char storage[slots * sizeof(T)];
+  T* const slot = reinterpret_cast<T*>(storage);
+  const unsigned thread = threadIdx.x;
+
+  for (unsigned left = threads; left > 1;) {
+    const unsigned half = left - left / 2;
+    for (unsigned batch = half; batch < left; batch += slots) {
+      const unsigned end = batch + slots < left ? batch + slots : left;
+      if (thread >= batch && thread < end) slot[thread - batch] = value;
+      __syncthreads();
+      if (thread + half >= batch && thread + half < end) op.join(value, slot[thread + half - batch]);
+      __syncthreads();
+    }
+    left = half;
+  }
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <fanin/cuda/error.hpp>
+
+namespace fanin {
+
+/// What a call asks for beyond its strategy's own choice. 0 means: as the strategy says.
+struct cuda_tuning {
+  int block_size = 0;     ///< threads a block: 32 to 1024, a multiple of 32
+  int blocks_per_sm = 0;  ///< blocks on each multiprocessor at most (the device may hold fewer)
+  int grid_size = 0;      ///< blocks of the launch, whatever the number of elements
+
+  friend bool operator==(const cuda_tuning&, const cuda_tuning&) = default;
+};
+
+/// What the last reduction of an object launched.
+struct cuda_launch {
+  const char* strategy = "";  ///< its name in the catalogue
+  int grid_size = 0;
+  int block_size = 0;
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory a block
+
+  friend bool operator==(const cuda_launch&, const cuda_launch&) = default;
+};
+
+namespace detail {
+
+class cuda_state;
+
+/// What range policies, buffers and views hold of a fanin::cuda: it stays valid when the object is moved.
+struct cuda_handle {
+  cuda_state* state = nullptr;
+  cuda_tuning tuning = {};
+};
+
+/// One device block that a launch combines in: partial results, and a ticket counter that every launch leaves at 0.
+struct cuda_scratch {
+  void* partials = nullptr;
+  unsigned* ticket = nullptr;
+};
+
+/// Where a kernel leaves a blocking call's result: memory of the host that the device writes to. Each 64-bit word holds
+/// 32 bits of the result and the call's sequence number, so that no word needs another one's order, or a fence.
+struct cuda_mailbox {
+  std::uint64_t* words = nullptr;
+  std::uint32_t sequence = 0;
+};
+
+constexpr int mailbox_words(std::size_t bytes) {
+  return static_cast<int>((bytes + 3) / 4);
+}
+
+/// One call on a fanin::cuda: holds its lock, its device as the current one and its NVTX range for its lifetime. The
+/// kernels' headers go through this class alone, which is compiled into the library.
+class cuda_session {
+ public:
+  enum class mode {
+    blocking,  ///< the host waits: refused with state_error on a capturing stream
+    ordered,   ///< in the stream's order: may be captured
+  };
+
+  cuda_session(cuda_handle handle, const char* label, mode how, const char* call);
+  ~cuda_session();
+  cuda_session(const cuda_session&) = delete;
+  cuda_session& operator=(const cuda_session&) = delete;
+
+  cudaStream_t stream() const noexcept;
+  int device() const noexcept;
+  int multiprocessors() const noexcept;
+
+  /// Scratch for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
+  /// own for a captured node, which the graph keeps.
+  cuda_scratch scratch(std::size_t bytes);
+
+  /// Room for a result of this many bytes, and the sequence number that says it is there. Blocking calls only.
+  cuda_mailbox mailbox(std::size_t bytes);
+  /// Waits until the mailbox's kernel has delivered, and copies the result. Throws cuda_error when the stream failed.
+  void wait(const cuda_mailbox& mailbox, void* result, std::size_t bytes);
+  /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
+  const void* fetch(const void* from, std::size_t bytes);
+
+  void launch(const void* kernel, int grid_size, int block_size, void** arguments, std::size_t shared_bytes);
+  /// Says what last_launch() answers.
+  void record(const cuda_launch& launch);
+
+ private:
+  cuda_state* state_;
+  std::unique_lock<std::mutex> lock_;
+  int previous_device_ = -1;
+  bool capturing_ = false;
+  bool labelled_ = false;
+};
+
+/// Blocks of a kernel that fit a multiprocessor at once; cached by the caller.
+int resident_blocks(const void* kernel, int block_size, std::size_t shared_bytes);
+
+/// Throws invalid_argument, with why_invalid_block_size's sentence, for a tuning that cannot launch.
+void check_tuning(const cuda_tuning& tuning);
+
+void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what);
+void* allocate_device(const cuda_handle& handle, std::size_t bytes);
+void deallocate_device(const cuda_handle& handle, void* pointer) noexcept;
+void copy_device_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes);
+void copy_host_to_device(const cuda_handle& handle, void* to, const void* from, std::size_t bytes);
+void synchronize_stream(const cuda_handle& handle);
+
+}  // namespace detail
+
+}  // namespace fanin

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <fanin/error.hpp>
+#include <fanin/macros.hpp>
+
+/// What a thread gathers from. A source has `count` elements and accumulate(composite, state, i) for 0 <= i < count;
+/// one that is contiguous has 16-byte vectors too.
+namespace fanin::detail {
+
+/// A functor over the indices first, first + 1, ...
+template <class F>
+struct index_source {
+  static constexpr bool has_vectors = false;
+  F f;
+  std::int64_t first;
+  std::int64_t count;
+
+  template <class Composite>
+  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
+    c.accumulate(f, state, first + i);
+  }
+};
+
+/// Elements of a contiguous array that fit 16-byte loads: `head` single ones, whole vectors, and the rest.
+template <class T>
+struct span_source {
+  static constexpr bool has_vectors = true;
+  static constexpr int width = static_cast<int>(16 / sizeof(T));
+  struct alignas(16) vector {
+    T element[width];
+  };
+
+  const T* data;
+  std::int64_t count;
+  std::int64_t head;
+
+  FANIN_FUNCTION std::int64_t vectors() const { return (count - head) / width; }
+  __device__ const vector* first_vector() const { return reinterpret_cast<const vector*>(data + head); }
+
+  template <class Composite>
+  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
+    c.fold(state, data[i], i);
+  }
+};
+
+/// Elements of a contiguous array of any other size, one by one.
+template <class T>
+struct element_at {
+  const T* data;
+  FANIN_FUNCTION const T& operator()(std::int64_t i) const { return data[i]; }
+};
+
+template <class T>
+inline constexpr bool fits_vectors = sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0 && alignof(T) == sizeof(T);
+
+template <class T>
+auto make_span_source(const T* data, std::int64_t count) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  if (count > 0 && address % alignof(T) != 0) {
+    throw invalid_argument("fanin::reduce: the array's address is no multiple of its type's alignment, " +
+                           std::to_string(alignof(T)) + " bytes");
+  }
+  if constexpr (fits_vectors<T>) {
+    const auto head = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(T));
+    return span_source<T>{data, count, head < count ? head : count};
+  } else {
+    return index_source<element_at<T>>{{data}, 0, count};
+  }
+}
+
+}  // namespace fanin::detail

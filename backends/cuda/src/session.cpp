@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nvtx3/nvToolsExt.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include <fanin/cuda/recipe.hpp>
+
+#include "state.hpp"
+
+namespace fanin::detail {
+
+namespace {
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+[[noreturn]] void refuse_capture(const char* call) {
+  throw state_error(std::string(call) +
+                    ": this call waits for its stream, which is being captured into a graph; "
+                    "use the _into form, or call it outside the capture");
+}
+
+}  // namespace
+
+void throw_cuda_error(cudaError_t code, const char* call, const char* file, int line) {
+  static_cast<void>(cudaGetLastError());  // an error that was reported is not reported again
+  const std::string path = file;
+  throw cuda_error(code, std::string("fanin: ") + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ") from " +
+                             call + " at " + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line));
+}
+
+device_scope::device_scope(int device) {
+  int current = 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaGetDevice(&current));
+  if (current != device) {
+    FANIN_DETAIL_CHECK_CUDA(cudaSetDevice(device));
+    previous_ = current;
+  }
+}
+device_scope::~device_scope() {
+  if (previous_ >= 0) static_cast<void>(cudaSetDevice(previous_));
+}
+
+relaxed_capture_scope::relaxed_capture_scope() {
+  FANIN_DETAIL_CHECK_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_));
+}
+relaxed_capture_scope::~relaxed_capture_scope() {
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
+}
+
+void wait_for_stream(cudaStream_t stream) {
+  FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
+}
+
+cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, const char* call)
+    : state_{handle.state}, lock_{handle.state->mutex} {
+  int current = 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaGetDevice(&current));
+  if (current != state_->device) {
+    FANIN_DETAIL_CHECK_CUDA(cudaSetDevice(state_->device));
+    previous_device_ = current;
+  }
+  try {
+    capturing_ = is_capturing(state_->stream);
+    if (capturing_ && how == mode::blocking) refuse_capture(call);
+  } catch (...) {
+    if (previous_device_ >= 0) static_cast<void>(cudaSetDevice(previous_device_));
+    throw;
+  }
+  if (label != nullptr) {
+    nvtxRangePushA(label);
+    labelled_ = true;
+  }
+}
+
+cuda_session::~cuda_session() {
+  if (labelled_) nvtxRangePop();
+  if (previous_device_ >= 0) static_cast<void>(cudaSetDevice(previous_device_));
+}
+
+cudaStream_t cuda_session::stream() const noexcept {
+  return state_->stream;
+}
+int cuda_session::device() const noexcept {
+  return state_->device;
+}
+int cuda_session::multiprocessors() const noexcept {
+  return state_->multiprocessors;
+}
+
+cuda_scratch cuda_session::scratch(std::size_t bytes) {
+  return capturing_ ? state_->captured_scratch(bytes) : state_->own_scratch(bytes);
+}
+
+cuda_mailbox cuda_session::mailbox(std::size_t bytes) {
+  pinned_block& block = state_->mailbox;
+  state_->reserve(block, static_cast<std::size_t>(mailbox_words(bytes)) * sizeof(std::uint64_t));
+  if (++state_->sequence == 0) {  // after 2^32 calls: no word of an earlier round may pass for one of this
+    std::memset(block.host, 0, block.bytes);
+    state_->sequence = 1;
+  }
+  return {static_cast<std::uint64_t*>(block.device), state_->sequence};
+}
+
+void cuda_session::wait(const cuda_mailbox& mailbox, void* result, std::size_t bytes) {
+  constexpr unsigned spins_per_query = 2048;
+  constexpr unsigned queries_before_yield = 16;
+  auto* const to = static_cast<unsigned char*>(result);
+  const auto* const words = static_cast<const std::uint64_t*>(state_->mailbox.host);
+  const int count = mailbox_words(bytes);
+  int arrived = 0;
+  const auto deliver = [&] {
+    for (; arrived < count; ++arrived) {
+      const std::uint64_t word = __atomic_load_n(words + arrived, __ATOMIC_RELAXED);
+      if (static_cast<std::uint32_t>(word >> 32) != mailbox.sequence) return false;
+      const auto payload = static_cast<std::uint32_t>(word);
+      const std::size_t at = static_cast<std::size_t>(arrived) * 4;
+      std::memcpy(to + at, &payload, std::min<std::size_t>(4, bytes - at));
+    }
+    return true;
+  };
+  for (unsigned queries = 0;; ++queries) {
+    for (unsigned spin = 0; spin < spins_per_query; ++spin) {
+      if (deliver()) return;
+      pause();
+    }
+    const cudaError_t status = cudaStreamQuery(state_->stream);
+    if (status == cudaSuccess) {
+      if (deliver()) return;
+      throw error("fanin: the stream came to rest and the kernel delivered no result");
+    }
+    if (status != cudaErrorNotReady) FANIN_DETAIL_CHECK_CUDA(status);
+    if (queries > queries_before_yield) std::this_thread::yield();
+  }
+}
+
+const void* cuda_session::fetch(const void* from, std::size_t bytes) {
+  state_->reserve(state_->partials, bytes);
+  void* const to = state_->partials.host;
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, state_->stream));
+  wait_for_stream(state_->stream);
+  return to;
+}
+
+void cuda_session::launch(const void* kernel, int grid_size, int block_size, void** arguments,
+                          std::size_t shared_bytes) {
+  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid_size)),
+                                           dim3(static_cast<unsigned>(block_size)), arguments, shared_bytes,
+                                           state_->stream));
+}
+
+void cuda_session::record(const cuda_launch& launch) {
+  state_->last_launch = launch;
+}
+
+int resident_blocks(const void* kernel, int block_size, std::size_t shared_bytes) {
+  cudaFuncAttributes attributes{};
+  FANIN_DETAIL_CHECK_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+  if (block_size > attributes.maxThreadsPerBlock) return 0;
+  int blocks = 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_size, shared_bytes));
+  return blocks;
+}
+
+void check_tuning(const cuda_tuning& tuning) {
+  if (tuning.block_size != 0) {
+    if (const char* why = why_invalid_block_size(tuning.block_size)) {
+      throw invalid_argument("fanin::cuda::with: block_size " + std::to_string(tuning.block_size) + ": " + why);
+    }
+  }
+  if (tuning.blocks_per_sm < 0 || tuning.grid_size < 0) {
+    throw invalid_argument("fanin::cuda::with: blocks_per_sm and grid_size are counts; 0 leaves them to the strategy");
+  }
+}
+
+void check_device_memory(const cuda_handle&, const void* pointer, const char* what) {
+  cudaPointerAttributes attributes{};
+  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+  if (attributes.type == cudaMemoryTypeUnregistered) {
+    throw invalid_argument(std::string(what) +
+                           ": the pointer is to host memory, which a device does not reach; use a "
+                           "fanin::buffer, cudaMalloc or pinned memory");
+  }
+}
+
+void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
+  const device_scope scope(handle.state->device);
+  const relaxed_capture_scope relaxed;
+  void* memory = nullptr;
+  FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&memory, bytes));
+  return memory;
+}
+
+void deallocate_device(const cuda_handle&, void* pointer) noexcept {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  static_cast<void>(cudaFree(pointer));  // waits for the device's work
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+void copy_device_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
+  const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin: copy to host");
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, session.stream()));
+  wait_for_stream(session.stream());
+}
+
+void copy_host_to_device(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
+  const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin: copy from host");
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, session.stream()));
+  wait_for_stream(session.stream());
+}
+
+void synchronize_stream(const cuda_handle& handle) {
+  const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::cuda::synchronize");
+  wait_for_stream(session.stream());
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "span_reduction.cuh"
+
+namespace fanin::detail {
+FANIN_DETAIL_ARITHMETIC(FANIN_DETAIL_INSTANTIATE, min_loc)
+FANIN_DETAIL_ARITHMETIC(FANIN_DETAIL_INSTANTIATE, max_loc)
+}  // namespace fanin::detail

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "span_reduction.cuh"
+
+namespace fanin::detail {
+FANIN_DETAIL_ARITHMETIC(FANIN_DETAIL_INSTANTIATE, land)
+FANIN_DETAIL_ARITHMETIC(FANIN_DETAIL_INSTANTIATE, lor)
+FANIN_DETAIL_INTEGERS(FANIN_DETAIL_INSTANTIATE, band)
+FANIN_DETAIL_INTEGERS(FANIN_DETAIL_INSTANTIATE, bor)
+}  // namespace fanin::detail

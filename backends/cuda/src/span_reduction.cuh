@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/cuda/cuda.hpp>
+
+// The bodies behind precompiled.hpp, for the units here that instantiate them.
+namespace fanin::detail {
+
+template <class Reducer>
+auto cuda_span_reduction<Reducer>::reduce(const cuda_handle& handle, const char* label, const element* data,
+                                          std::int64_t count, const Reducer& reducer) -> result {
+  return reduce_blocking<cuda_strategy::one_pass>(handle, label, make_span_source(data, count),
+                                                  make_composite(reducer));
+}
+
+template <class Reducer>
+void cuda_span_reduction<Reducer>::reduce_into(const cuda_handle& handle, const char* label, result* out,
+                                               const element* data, std::int64_t count, const Reducer& reducer) {
+  reduce_ordered<cuda_strategy::one_pass>(handle, label, out, make_span_source(data, count), make_composite(reducer));
+}
+
+}  // namespace fanin::detail
+
+#define FANIN_DETAIL_INSTANTIATE(reducer) template struct cuda_span_reduction<reducer>;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include <fanin/cuda/session.hpp>
+
+namespace fanin::detail {
+
+/// A device block with a zeroed ticket in front of the partial results.
+struct scratch_block {
+  static constexpr std::size_t header = 256;
+
+  int device = -1;
+  void* memory = nullptr;
+  std::size_t partial_bytes = 0;
+
+  cuda_scratch view() const { return {static_cast<unsigned char*>(memory) + header, static_cast<unsigned*>(memory)}; }
+};
+
+/// Pinned host memory that the device writes to.
+struct pinned_block {
+  void* host = nullptr;
+  void* device = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
+class cuda_state {
+ public:
+  cuda_state(int device, cudaStream_t stream, bool owns_stream);
+  ~cuda_state();
+  cuda_state(const cuda_state&) = delete;
+  cuda_state& operator=(const cuda_state&) = delete;
+
+  /// The object's own scratch; grows after the stream has come to rest.
+  cuda_scratch own_scratch(std::size_t bytes);
+  /// Scratch for one captured node, which the graph under capture keeps until it and its executables are gone.
+  cuda_scratch captured_scratch(std::size_t bytes);
+  /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
+  void reserve(pinned_block& block, std::size_t bytes);
+
+  const int device;
+  const cudaStream_t stream;
+  const bool owns_stream;
+  int multiprocessors = 0;
+
+  std::mutex mutex;
+  scratch_block scratch;
+  pinned_block mailbox;   ///< written by kernels alone: what stands in it tells whether a result is there
+  pinned_block partials;  ///< what host_finish folds
+  std::uint32_t sequence = 0;
+  cuda_launch last_launch;
+  std::atomic<std::int64_t> allocations{0};
+};
+
+/// Makes `device` current for a scope.
+class device_scope {
+ public:
+  explicit device_scope(int device);
+  ~device_scope();
+  device_scope(const device_scope&) = delete;
+  device_scope& operator=(const device_scope&) = delete;
+
+ private:
+  int previous_ = -1;
+};
+
+/// Lets this thread allocate while a stream, its own or another's, captures.
+class relaxed_capture_scope {
+ public:
+  relaxed_capture_scope();
+  ~relaxed_capture_scope();
+  relaxed_capture_scope(const relaxed_capture_scope&) = delete;
+  relaxed_capture_scope& operator=(const relaxed_capture_scope&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// Waits until `stream` has done all its work, or throws what it failed of.
+void wait_for_stream(cudaStream_t stream);
+
+}  // namespace fanin::detail

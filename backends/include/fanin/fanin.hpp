@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Everything of Fanin that this build has: one parallel_reduce, and every backend that was enabled. A Kokkos that was
+/// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target().
+#include <fanin/buffer.hpp>
+#include <fanin/config.hpp>
+#include <fanin/error.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
+#include <fanin/tuple.hpp>
+#if FANIN_HAS_CUDA
+#include <fanin/cuda/cuda.hpp>
+#endif
+#if FANIN_HAS_KOKKOS && (!FANIN_KOKKOS_NEEDS_CUDA || defined(__CUDACC__))
+#include <fanin/kokkos/kokkos.hpp>
+#endif
+#include <fanin/default_backend.hpp>

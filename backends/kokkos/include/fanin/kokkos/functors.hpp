@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include <Kokkos_Core.hpp>
+#include <fanin/macros.hpp>
+
+/// Fanin's functors and reducers as Kokkos wants them: named structs, since host-device lambdas are slow on the host
+/// when nvcc compiles them.
+namespace fanin::detail {
+
+/// An accumulator as Kokkos moves it: on CUDA in words of 4 bytes, so that no size beyond 2 bytes may leave a rest.
+template <class Accumulator>
+struct alignas(sizeof(Accumulator) > 2 && alignof(Accumulator) < 4 ? 4 : alignof(Accumulator)) kokkos_slot {
+  Accumulator value;
+};
+
+/// A composite of Fanin's as a Kokkos reducer, with Fanin's identities and joins. The result goes to *result, memory of
+/// MemorySpace.
+template <class Composite, class MemorySpace, bool Blocks>
+class kokkos_reducer {
+ public:
+  using reducer = kokkos_reducer;
+  using value_type = kokkos_slot<typename Composite::accumulator_type>;
+  using result_view_type = Kokkos::View<value_type, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  kokkos_reducer(const Composite& composite, value_type* result) : composite_{composite}, result_{result} {}
+
+  FANIN_FUNCTION void init(value_type& slot) const { ::new (static_cast<void*>(&slot)) value_type{composite_.identity()}; }
+  FANIN_FUNCTION void join(value_type& into, const value_type& from) const { composite_.join(into.value, from.value); }
+  FANIN_FUNCTION value_type& reference() const { return *result_; }
+  FANIN_FUNCTION result_view_type view() const { return result_view_type(result_); }
+  /// Whether Kokkos fences afterwards.
+  FANIN_FUNCTION constexpr bool references_scalar() const { return Blocks; }
+
+ private:
+  Composite composite_;
+  value_type* result_;
+};
+
+/// One index per call, into the accumulator that Kokkos passes.
+template <class F, class Composite>
+struct kokkos_element_functor {
+  F f;
+  Composite composite;
+
+  FANIN_FUNCTION void operator()(std::int64_t i, kokkos_slot<typename Composite::accumulator_type>& slot) const {
+    composite.accumulate(f, slot.value, i);
+  }
+};
+
+/// The indices of one of `items` work items: on the host consecutive ones, on a device every items-th, so that
+/// neighbouring threads read neighbouring elements.
+template <bool Consecutive>
+struct kokkos_share {
+  std::int64_t first;
+  std::int64_t count;
+  std::int64_t items;
+
+  template <class Visit>
+  FANIN_FUNCTION void visit(std::int64_t item, const Visit& each) const {
+    const std::int64_t least = count / items;
+    const std::int64_t rest = count % items;
+    const std::int64_t size = least + (item < rest ? 1 : 0);
+    if constexpr (Consecutive) {
+      const std::int64_t begin = first + item * least + (item < rest ? item : rest);
+      for (std::int64_t i = begin; i < begin + size; ++i) each(i);
+    } else {
+      for (std::int64_t k = 0; k < size; ++k) each(first + item + k * items);
+    }
+  }
+};
+
+template <class F, class Composite>
+struct kokkos_accumulate {
+  const F& f;
+  const Composite& composite;
+  typename Composite::state_type& state;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { composite.accumulate(f, state, i); }
+};
+
+/// One work item gathers its share into `scratch`, which becomes what the share holds.
+template <class F, class Composite, class Share>
+FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const Share& share, std::int64_t item,
+                                 typename Composite::accumulator_type& scratch) {
+  auto state = composite.begin(scratch);
+  share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
+  composite.finish(state, scratch);
+}
+
+/// One work item per call, for reducers with a thread_state. Their scratch is the slot that Kokkos passes (shared memory
+/// on CUDA, where atomics need it); what earlier items left there is joined afterwards.
+template <class F, class Composite, class Share>
+struct kokkos_share_functor {
+  F f;
+  Composite composite;
+  Share share;
+
+  FANIN_FUNCTION void operator()(std::int64_t item, kokkos_slot<typename Composite::accumulator_type>& slot) const {
+    const typename Composite::accumulator_type earlier = slot.value;
+    slot.value = composite.identity();
+    gather_share(f, composite, share, item, slot.value);
+    composite.join(slot.value, earlier);
+  }
+};
+
+/// The same into an array of slots.
+template <class F, class Composite, class Share>
+struct kokkos_gather_functor {
+  F f;
+  Composite composite;
+  Share share;
+  kokkos_slot<typename Composite::accumulator_type>* partials;
+
+  FANIN_FUNCTION void operator()(std::int64_t item) const {
+    auto& slot = *::new (static_cast<void*>(partials + item))
+                     kokkos_slot<typename Composite::accumulator_type>{composite.identity()};
+    gather_share(f, composite, share, item, slot.value);
+  }
+};
+
+/// Slot i takes slot i + half in.
+template <class Composite>
+struct kokkos_halve_functor {
+  Composite composite;
+  kokkos_slot<typename Composite::accumulator_type>* partials;
+  std::int64_t half;
+
+  FANIN_FUNCTION void operator()(std::int64_t i) const {
+    composite.join(partials[i].value, partials[i + half].value);
+  }
+};
+
+/// Turns the accumulator into the result, where the next in line reads it.
+template <class Composite>
+struct kokkos_result_functor {
+  Composite composite;
+  const kokkos_slot<typename Composite::accumulator_type>* from;
+  typename Composite::result_type* out;
+
+  FANIN_FUNCTION void operator()(std::int64_t) const { *out = composite.result(from->value); }
+};
+
+template <class F>
+struct kokkos_for_functor {
+  F f;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { f(i); }
+};
+
+template <class T>
+struct kokkos_span_functor {
+  const T* data;
+  FANIN_FUNCTION const T& operator()(std::int64_t i) const { return data[i]; }
+};
+
+}  // namespace fanin::detail

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <Kokkos_Core.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/error.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/kokkos/launch.hpp>
+#include <fanin/kokkos/lifetime.hpp>
+#include <fanin/kokkos/space.hpp>
+#include <fanin/kokkos/state.hpp>
+
+namespace fanin {
+
+/// The Kokkos backend: reductions by Kokkos::parallel_reduce on an instance of an execution space, with Fanin's
+/// identities and joins.
+///
+/// Move-only; buffers and ranges made on an object stay valid when it moves. Its work is in the order of the instance;
+/// the destructor waits for it. Any number of host threads may use one object, or objects that share an instance: their
+/// calls take turns. (Kokkos itself does not allow that on every space: an application that launches on the same
+/// instance beside Fanin takes care of that itself. Kokkos::Threads takes launches from one host thread only, others get
+/// state_error.) After Kokkos::finalize every call throws state_error. A functor that throws, and a failure inside of
+/// Kokkos, abort where Kokkos does.
+///
+/// The same bits from run to run for the same space and number of threads.
+template <class Space = Kokkos::DefaultExecutionSpace>
+class kokkos {
+  static_assert(Kokkos::is_execution_space<Space>::value,
+                "fanin::kokkos<Space>: Space is no Kokkos execution space (as Kokkos::OpenMP or Kokkos::Cuda)");
+
+ public:
+  using execution_space = Space;
+
+  /// On the space's default instance. Initialises Kokkos where nobody has, to be finalised at exit; throws state_error
+  /// after Kokkos::finalize.
+  kokkos() {
+    detail::kokkos_lifetime::get().require("fanin::kokkos");
+    state_ = std::make_unique<detail::kokkos_state<Space>>(Space());
+  }
+
+  /// On the caller's instance, of which it keeps a copy. What that refers to (a stream) must outlive the object.
+  explicit kokkos(const Space& space) {
+    detail::kokkos_lifetime::get().require("fanin::kokkos");
+    state_ = std::make_unique<detail::kokkos_state<Space>>(space);
+  }
+
+  /// The instance. Throws state_error after Kokkos::finalize, and for an object that was moved from.
+  const Space& space() const { return state().space("fanin::kokkos::space"); }
+
+  /// Waits for the instance's work; throws what Kokkos throws when it went wrong.
+  void synchronize() const { space().fence("fanin::kokkos::synchronize"); }
+
+ private:
+  friend struct backend<kokkos>;
+  detail::kokkos_state<Space>& state() const {
+    if (state_ == nullptr) throw state_error("fanin::kokkos: the object was moved from; use the one it was moved to");
+    return *state_;
+  }
+
+  std::unique_ptr<detail::kokkos_state<Space>> state_;
+};
+
+template <class Space>
+struct backend<kokkos<Space>> {
+  using handle_type = detail::kokkos_state<Space>*;
+  static constexpr const char* name = "kokkos";
+
+  static handle_type handle(const kokkos<Space>& exec) { return &exec.state(); }
+
+  static kokkos<Space>& default_object() {
+    detail::kokkos_lifetime::get().require("fanin::kokkos");
+    static thread_local kokkos<Space> object;
+    return object;
+  }
+
+  template <class F, class Composite>
+  static typename Composite::result_type reduce(handle_type state, const char* label, std::int64_t first,
+                                                std::int64_t count, const F& f, const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce");
+    return detail::kokkos_reduce(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), first, count, f, c);
+  }
+
+  template <class F, class Composite>
+  static void reduce_into(handle_type state, const char* label, typename Composite::result_type* out,
+                          std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_into");
+    detail::kokkos_reduce_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), out, first, count, f, c);
+  }
+
+  template <class T, class Composite>
+  static typename Composite::result_type reduce_span(handle_type state, const char* label, const T* data,
+                                                     std::int64_t count, const Composite& c) {
+    const Space& space = state->space("fanin::reduce");
+    return detail::kokkos_reduce(*state, space, detail::kokkos_label(label, detail::kokkos_call::reduce), 0, count,
+                                 detail::kokkos_span_functor<T>{data}, c);
+  }
+
+  template <class T, class Composite>
+  static void reduce_span_into(handle_type state, const char* label, typename Composite::result_type* out,
+                               const T* data, std::int64_t count, const Composite& c) {
+    const Space& space = state->space("fanin::reduce_into");
+    detail::kokkos_reduce_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::reduce), out, 0, count,
+                               detail::kokkos_span_functor<T>{data}, c);
+  }
+
+  template <class F>
+  static void parallel_for(handle_type state, const char* label, std::int64_t first, std::int64_t count, const F& f) {
+    const Space& space = state->space("fanin::parallel_for");
+    detail::launch_alone(space, [&] {
+      Kokkos::parallel_for(detail::kokkos_label(label, detail::kokkos_call::parallel_for).get(),
+                           detail::kokkos_range<Space>(space, first, first + count), detail::kokkos_for_functor<F>{f});
+    });
+  }
+
+  static void synchronize(handle_type state) { state->space("fanin::synchronize").fence("fanin::synchronize"); }
+
+  static void check_memory(handle_type, const void* pointer, const char* what) {
+    detail::check_kokkos_memory<Space>(pointer, what);
+  }
+
+  /// Throws std::bad_alloc on host spaces, fanin::error with Kokkos's words on others.
+  static void* allocate(handle_type state, std::size_t bytes) {
+    (void)state->space("fanin::buffer");
+    try {
+      return Kokkos::kokkos_malloc<memory_space>("fanin::buffer", bytes);
+    } catch (const std::exception& failure) {
+      if constexpr (detail::is_host_space<Space>) {
+        throw std::bad_alloc();
+      } else {
+        throw error("fanin::buffer: no memory for " + std::to_string(bytes) + " bytes in " + Space::name() + ": " +
+                    failure.what());
+      }
+    }
+  }
+
+  /// After Kokkos::finalize the memory is left to the end of the process: Kokkos would abort.
+  static void deallocate(handle_type state, void* pointer, std::size_t) noexcept {
+    if (!detail::kokkos_lifetime::get().is_alive()) return;
+    try {
+      state->space("fanin::buffer").fence("fanin::buffer: before it is freed");
+      Kokkos::kokkos_free<memory_space>(pointer);
+    } catch (...) {
+      // The device has failed; whoever synchronised was told.
+    }
+  }
+
+  static void copy_to_host(handle_type state, void* to, const void* from, std::size_t bytes) {
+    copy<Kokkos::HostSpace, memory_space>(state, to, from, bytes, "fanin::copy_to_host");
+  }
+  static void copy_from_host(handle_type state, void* to, const void* from, std::size_t bytes) {
+    copy<memory_space, Kokkos::HostSpace>(state, to, from, bytes, "fanin::copy_from_host");
+  }
+
+ private:
+  using memory_space = typename Space::memory_space;
+
+  template <class To, class From>
+  static void copy(handle_type state, void* to, const void* from, std::size_t bytes, const char* call) {
+    using destination = Kokkos::View<char*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using source = Kokkos::View<const char*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    const Space& space = state->space(call);
+    detail::launch_alone(space, [&] {
+      Kokkos::deep_copy(space, destination(static_cast<char*>(to), bytes),
+                        source(static_cast<const char*>(from), bytes));
+      space.fence(call);
+    });
+  }
+};
+
+}  // namespace fanin

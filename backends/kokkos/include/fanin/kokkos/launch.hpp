@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <Kokkos_Core.hpp>
+#include <fanin/kokkos/functors.hpp>
+#include <fanin/kokkos/space.hpp>
+#include <fanin/kokkos/state.hpp>
+
+/// The launches behind backend<kokkos<Space>>.
+namespace fanin::detail {
+
+enum class kokkos_call { parallel_reduce, reduce, parallel_for };
+
+/// A kernel's name for Kokkos's tools: the caller's, or one of Fanin's. Those are made once, since Kokkos takes strings
+/// and a call should not allocate.
+class kokkos_label {
+ public:
+  kokkos_label(const char* given, kokkos_call call)
+      : given_(given != nullptr ? given : ""), label_{given != nullptr ? given_ : default_label(call)} {}
+  kokkos_label(const kokkos_label&) = delete;
+  kokkos_label& operator=(const kokkos_label&) = delete;
+
+  const std::string& get() const noexcept { return label_; }
+
+ private:
+  static const std::string& default_label(kokkos_call call) {
+    static const auto* const labels =
+        new std::array<std::string, 3>{"fanin::parallel_reduce", "fanin::reduce", "fanin::parallel_for"};
+    return (*labels)[static_cast<std::size_t>(call)];
+  }
+
+  std::string given_;
+  const std::string& label_;
+};
+
+/// Static: which thread takes which index is the same in every run, and so are the bits.
+template <class Space>
+using kokkos_range = Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>, Kokkos::IndexType<std::int64_t>>;
+
+/// Kokkos's CUDA reductions keep one accumulator per thread in a block's shared memory and do not work when 32 do not
+/// fit; larger ones are merged through scratch.
+template <class Composite>
+inline constexpr bool fits_kokkos_block = sizeof(kokkos_slot<typename Composite::accumulator_type>) <= 1024;
+
+template <class Space, class Composite>
+inline constexpr bool through_scratch = !is_host_space<Space> && !fits_kokkos_block<Composite>;
+
+/// How many work items share `count` indices: as many as run at once, none with only a few indices.
+template <class Space>
+std::int64_t work_items(const Space& space, std::int64_t count) {
+  constexpr std::int64_t least = 32;
+  const auto threads = static_cast<std::int64_t>(space.concurrency());
+  return std::clamp<std::int64_t>(count / least + (count % least != 0 ? 1 : 0), 1, std::max<std::int64_t>(threads, 1));
+}
+
+/// Reduces into *slot, memory of MemorySpace. Returns before the end only if Blocks is false.
+template <class MemorySpace, bool Blocks, class Space, class F, class Composite>
+void reduce_to_slot(const Space& space, const std::string& label, std::int64_t first, std::int64_t count, const F& f,
+                    const Composite& c, kokkos_slot<typename Composite::accumulator_type>* slot) {
+  const kokkos_reducer<Composite, MemorySpace, Blocks> reducer(c, slot);
+  if constexpr (Composite::has_any_state) {
+    using share = kokkos_share<is_host_space<Space>>;
+    const std::int64_t items = work_items(space, count);
+    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
+                            kokkos_share_functor<F, Composite, share>{f, c, {first, count, items}}, reducer);
+  } else {
+    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, first, first + count),
+                            kokkos_element_functor<F, Composite>{f, c}, reducer);
+  }
+}
+
+/// Reduces in the space's scratch, whatever the accumulator's size, in the instance's order. The result is the first
+/// slot.
+template <class Space, class F, class Composite>
+auto* reduce_through_scratch(kokkos_state<Space>& state, const Space& space, const std::string& label,
+                             std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
+  using slot = kokkos_slot<typename Composite::accumulator_type>;
+  using share = kokkos_share<is_host_space<Space>>;
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
+  std::int64_t items = std::min(work_items(space, count), most);
+  auto* const partials = static_cast<slot*>(state.scratch(static_cast<std::size_t>(items) * sizeof(slot)));
+  Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
+                       kokkos_gather_functor<F, Composite, share>{f, c, {first, count, items}, partials});
+  while (items > 1) {
+    const std::int64_t half = items - items / 2;
+    Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items - half),
+                         kokkos_halve_functor<Composite>{c, partials, half});
+    items = half;
+  }
+  return partials;
+}
+
+/// The value, when it is there.
+template <class Space, class F, class Composite>
+typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
+                                              std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
+  return launch_alone(space, [&] {
+    kokkos_slot<typename Composite::accumulator_type> total{c.identity()};
+    if constexpr (through_scratch<Space, Composite>) {
+      using slot = kokkos_slot<typename Composite::accumulator_type>;
+      using memory_space = typename Space::memory_space;
+      const slot* from = reduce_through_scratch(state, space, label.get(), first, count, f, c);
+      Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
+                        Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
+      space.fence("fanin::parallel_reduce: for the value");
+    } else {
+      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(space, label.get(), first, count, f, c, &total);
+    }
+    return c.result(total.value);
+  });
+}
+
+/// The value at *out, in the instance's order. On the host it is there at once.
+template <class Space, class F, class Composite>
+void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
+                        typename Composite::result_type* out, std::int64_t first, std::int64_t count, const F& f,
+                        const Composite& c) {
+  if constexpr (is_host_space<Space>) {
+    *out = kokkos_reduce(state, space, label, first, count, f, c);
+  } else {
+    using slot = kokkos_slot<typename Composite::accumulator_type>;
+    launch_alone(space, [&] {
+      slot* total = nullptr;
+      if constexpr (through_scratch<Space, Composite>) {
+        total = reduce_through_scratch(state, space, label.get(), first, count, f, c);
+      } else {
+        total = static_cast<slot*>(state.scratch(sizeof(slot)));
+        reduce_to_slot<typename Space::memory_space, false>(space, label.get(), first, count, f, c, total);
+      }
+      Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1), kokkos_result_functor<Composite>{c, total, out});
+    });
+  }
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include <Kokkos_Core.hpp>
+#include <fanin/kokkos/lifetime.hpp>
+
+namespace fanin::detail {
+
+/// What a fanin::kokkos owns: the execution space instance, and scratch in its memory. On the heap, so that handles stay
+/// valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
+template <class Space>
+class kokkos_state final : public kokkos_resource {
+ public:
+  using memory_space = typename Space::memory_space;
+
+  explicit kokkos_state(const Space& space) : space_{space} { kokkos_lifetime::get().add(*this); }
+  ~kokkos_state() { kokkos_lifetime::get().remove(*this); }
+
+  /// The instance. Throws state_error after Kokkos was finalised.
+  const Space& space(const char* call) const {
+    if (!kokkos_lifetime::get().is_alive()) kokkos_lifetime::throw_finalized(call);
+    return *space_;
+  }
+
+  /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size grows,
+  /// after earlier work has ended. To be called with the instance to oneself.
+  void* scratch(std::size_t bytes) {
+    if (bytes > scratch_bytes_) {
+      constexpr std::size_t page = 4096;
+      const std::size_t rounded = (bytes + page - 1) / page * page;
+      free_scratch();
+      scratch_ = Kokkos::kokkos_malloc<memory_space>("fanin::kokkos scratch", rounded);
+      scratch_bytes_ = rounded;
+    }
+    return scratch_;
+  }
+
+ private:
+  void release() noexcept override {
+    try {
+      space_->fence("fanin::kokkos: the end of an object");
+      free_scratch();
+    } catch (...) {
+      // The device has failed; whoever synchronised was told.
+    }
+    space_.reset();
+  }
+
+  void free_scratch() {
+    if (scratch_ == nullptr) return;
+    space_->fence("fanin::kokkos: before scratch is freed");
+    Kokkos::kokkos_free<memory_space>(scratch_);
+    scratch_ = nullptr;
+    scratch_bytes_ = 0;
+  }
+
+  std::optional<Space> space_;
+  void* scratch_ = nullptr;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace fanin::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include <fanin/detail/composite.hpp>
+#include <fanin/execution.hpp>
+
+namespace fanin {
+
+/// In which order the serial backend combines.
+enum class serial_order {
+  /// ((f(0) + f(1)) + f(2)) + ...: the oracle of every other backend.
+  left_to_right,
+  /// Element i with element i + ceil(n/2), then the halves' halves, until one is left. Rounds like a tree (an error
+  /// that
+  /// grows with log n) and needs a scratch of ceil(n/2) accumulators per call.
+  recursive_halving,
+};
+
+/// The serial backend: the calling thread, the obvious loop. A value without state: copies are independent, and any
+/// number of host threads may use them at once. What a functor throws passes through.
+class serial {
+ public:
+  constexpr serial() = default;
+  constexpr explicit serial(serial_order order) : order_{order} {}
+  constexpr serial_order order() const noexcept { return order_; }
+  /// Nothing is ever in flight.
+  constexpr void synchronize() const noexcept {}
+
+ private:
+  serial_order order_ = serial_order::left_to_right;
+};
+
+template <>
+struct backend<serial> {
+  using handle_type = serial;
+  static constexpr const char* name = "serial";
+
+  static constexpr serial handle(const serial& exec) noexcept { return exec; }
+  static serial& default_object() noexcept {
+    static thread_local serial object;
+    return object;
+  }
+
+  template <class F, class Composite>
+  static typename Composite::result_type reduce(serial exec, const char*, std::int64_t first, std::int64_t count,
+                                                const F& f, const Composite& c) {
+    return c.result(exec.order() == serial_order::recursive_halving && count > 1 ? halving(first, count, f, c)
+                                                                                 : left_to_right(first, count, f, c));
+  }
+
+  template <class F, class Composite>
+  static void reduce_into(serial exec, const char* label, typename Composite::result_type* out, std::int64_t first,
+                          std::int64_t count, const F& f, const Composite& c) {
+    *out = reduce(exec, label, first, count, f, c);
+  }
+
+  template <class T, class Composite>
+  static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
+                                                     const Composite& c) {
+    return reduce(exec, label, 0, count, element<T>{data}, c);
+  }
+
+  template <class T, class Composite>
+  static void reduce_span_into(serial exec, const char* label, typename Composite::result_type* out, const T* data,
+                               std::int64_t count, const Composite& c) {
+    *out = reduce(exec, label, 0, count, element<T>{data}, c);
+  }
+
+  template <class F>
+  static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
+    for (std::int64_t i = first; i < first + count; ++i)
+      f(i);
+  }
+
+  static void synchronize(serial) noexcept {}
+  static void check_memory(serial, const void*, const char*) noexcept {}
+  static void* allocate(serial, std::size_t bytes) { return ::operator new(bytes, alignment); }
+  static void deallocate(serial, void* pointer, std::size_t) noexcept { ::operator delete(pointer, alignment); }
+  static void copy_to_host(serial, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  static void copy_from_host(serial, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+
+  template <class T>
+  struct element {
+    const T* data;
+    const T& operator()(std::int64_t i) const { return data[i]; }
+  };
+
+  template <class F, class Composite>
+  static typename Composite::accumulator_type left_to_right(std::int64_t first, std::int64_t count, const F& f,
+                                                            const Composite& c) {
+    auto scratch = c.identity();
+    auto state = c.begin(scratch);
+    for (std::int64_t i = first; i < first + count; ++i)
+      c.accumulate_on_host(f, state, i);
+    c.finish(state, scratch);
+    return scratch;
+  }
+
+  template <class F, class Composite>
+  static typename Composite::accumulator_type halving(std::int64_t first, std::int64_t count, const F& f,
+                                                      const Composite& c) {
+    std::int64_t half = count - count / 2;
+    std::vector<typename Composite::accumulator_type> partial(static_cast<std::size_t>(half), c.identity());
+    const auto at = [&](std::int64_t i) -> auto& { return partial[static_cast<std::size_t>(i)]; };
+    for (std::int64_t i = 0; i < half; ++i) {
+      auto state = c.begin(at(i));
+      c.accumulate_on_host(f, state, first + i);
+      if (i + half < count) c.accumulate_on_host(f, state, first + i + half);
+      c.finish(state, at(i));
+    }
+    for (count = half; count > 1; count = half) {
+      half = count - count / 2;
+      for (std::int64_t i = 0; i + half < count; ++i)
+        c.join(at(i), at(i + half));
+    }
+    return partial.front();
+  }
+};
+
+}  // namespace fanin

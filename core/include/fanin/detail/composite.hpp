@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/functor.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/reducer.hpp>
+#include <fanin/tuple.hpp>
+
+namespace fanin::detail {
+
+/// One or several reducers as one: what every backend reduces with. The order of calls is
+///     accumulator scratch = identity();  state s = begin(scratch);  accumulate(f, s, i)...;  finish(s, scratch);
+/// after which scratch is what one thread (or, where scratch is shared, one block) contributes; then join and result.
+template <class... Reducer>
+struct composite {
+  static_assert(sizeof...(Reducer) > 0, "fanin: name at least one reducer");
+  static_assert((check_reducer<Reducer>::is_complete && ...));
+
+  static constexpr std::size_t size = sizeof...(Reducer);
+  using indices = std::index_sequence_for<Reducer...>;
+  using accumulator_type = tuple<reducer_accumulator_t<Reducer>...>;
+  using state_type = tuple<reducer_state_t<Reducer>...>;
+  using results = tuple<reducer_result_t<Reducer>...>;
+  /// One reducer's own result, several reducers' tuple.
+  using result_type =
+      typename std::conditional_t<size == 1, std::tuple_element<0, results>, std::type_identity<results>>::type;
+  template <std::size_t I>
+  using reducer_type = typename std::tuple_element<I, tuple<Reducer...>>::type;
+  template <std::size_t I>
+  static constexpr bool has_state = names_thread_state<reducer_type<I>>;
+  static constexpr bool has_any_state = (names_thread_state<Reducer> || ...);
+  static constexpr std::size_t largest_accumulator = [] {
+    std::size_t largest = 0;
+    ((largest = sizeof(reducer_accumulator_t<Reducer>) > largest ? sizeof(reducer_accumulator_t<Reducer>) : largest),
+     ...);
+    return largest;
+  }();
+
+  tuple<Reducer...> reducers;
+
+  FANIN_FUNCTION constexpr accumulator_type identity() const { return identity_of(indices{}); }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    join_of(into, from, indices{});
+  }
+  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const { return result_of(acc, indices{}); }
+  FANIN_FUNCTION constexpr state_type begin(accumulator_type& scratch) const { return begin_of(scratch, indices{}); }
+  /// Scratch becomes what the state holds. Reducers without a thread_state overwrite it, others flush into it.
+  FANIN_FUNCTION constexpr void finish(state_type& state, accumulator_type& scratch) const {
+    finish_of(state, scratch, indices{});
+  }
+
+  /// One index: f(i, acc&...) or the value f(i), for every reducer the same or one each from a fanin::tuple.
+  template <class F>
+  FANIN_FUNCTION constexpr void accumulate(const F& f, state_type& state, std::int64_t i) const {
+    if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+      call(f, state, i, indices{});
+    } else {
+      fold(state, f(i), i);
+    }
+  }
+
+  /// The same for a host's own loop: f may be callable on the host alone, also in a unit that nvcc compiles.
+  template <class F>
+  constexpr void accumulate_on_host(const F& f, state_type& state, std::int64_t i) const {
+    if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+      call_on_host(f, state, i, indices{});
+    } else {
+      fold(state, f(i), i);
+    }
+  }
+
+  /// One value at one index.
+  template <class Value>
+  FANIN_FUNCTION constexpr void fold(state_type& state, const Value& value, std::int64_t i) const {
+    fold_of(state, value, i, indices{});
+  }
+
+ private:
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr accumulator_type identity_of(std::index_sequence<I...>) const {
+    return {static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())...};
+  }
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr void join_of(accumulator_type& into, const accumulator_type& from,
+                                        std::index_sequence<I...>) const {
+    (get<I>(reducers).join(get<I>(into), get<I>(from)), ...);
+  }
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr result_type result_of(const accumulator_type& acc, std::index_sequence<I...>) const {
+    if constexpr (size == 1) {
+      return result_value(get<0>(reducers), get<0>(acc));
+    } else {
+      return {result_value(get<I>(reducers), get<I>(acc))...};
+    }
+  }
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& scratch, std::index_sequence<I...>) const {
+    return {begin_one<I>(get<I>(scratch))...};
+  }
+  template <std::size_t I>
+  FANIN_FUNCTION constexpr auto begin_one(reducer_accumulator_t<reducer_type<I>>& scratch) const
+      -> reducer_state_t<reducer_type<I>> {
+    if constexpr (has_state<I>) {
+      return get<I>(reducers).begin(scratch);
+    } else {
+      return get<I>(reducers).identity();
+    }
+  }
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr void finish_of(state_type& state, accumulator_type& scratch,
+                                          std::index_sequence<I...>) const {
+    (finish_one<I>(state, scratch), ...);
+  }
+  template <std::size_t I>
+  FANIN_FUNCTION constexpr void finish_one(state_type& state, accumulator_type& scratch) const {
+    if constexpr (has_state<I>) {
+      get<I>(reducers).flush(get<I>(state), get<I>(scratch));
+    } else {
+      get<I>(scratch) = get<I>(state);
+    }
+  }
+  template <class F, std::size_t... I>
+  FANIN_FUNCTION constexpr void call(const F& f, state_type& state, std::int64_t i, std::index_sequence<I...>) const {
+    f(i, get<I>(state)...);
+  }
+  template <class F, std::size_t... I>
+  constexpr void call_on_host(const F& f, state_type& state, std::int64_t i, std::index_sequence<I...>) const {
+    f(i, get<I>(state)...);
+  }
+
+  template <class Value>
+  static constexpr bool gives_one_each = [] {
+    if constexpr (is_tuple_v<Value> && size > 1) {
+      return std::tuple_size_v<Value> == size;
+    } else {
+      return false;
+    }
+  }();
+
+  template <class Value, std::size_t... I>
+  FANIN_FUNCTION constexpr void fold_of(state_type& state, const Value& value, std::int64_t i,
+                                        std::index_sequence<I...>) const {
+    if constexpr (gives_one_each<Value>) {
+      (fold_one<I>(get<I>(state), get<I>(value), i), ...);
+    } else {
+      (fold_one<I>(get<I>(state), value, i), ...);
+    }
+  }
+  template <std::size_t I, class Value>
+  FANIN_FUNCTION constexpr void fold_one(reducer_state_t<reducer_type<I>>& state, const Value& value,
+                                         std::int64_t i) const {
+    using value_type = reducer_value_t<reducer_type<I>>;
+    static_assert(std::is_convertible_v<const Value&, value_type>,
+                  "fanin: what f(i) gives does not convert to the reducer's value_type (for several reducers: one "
+                  "value for all, or a fanin::tuple with one each)");
+    if constexpr (std::is_same_v<Value, value_type>) {
+      fold_value(get<I>(reducers), state, value, i);
+    } else {
+      fold_value(get<I>(reducers), state, static_cast<value_type>(value), i);
+    }
+  }
+};
+
+template <class... Reducer>
+constexpr composite<Reducer...> make_composite(const Reducer&... reducers) {
+  return {{reducers...}};
+}
+
+}  // namespace fanin::detail

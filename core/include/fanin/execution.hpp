@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace fanin {
+
+/// What a backend gives for its execution object Exec (fanin::serial, fanin::kokkos<Space>, fanin::cuda, or a view of
+/// one of them with a strategy). The front ends in parallel_reduce.hpp, reduce.hpp and buffer.hpp check arguments,
+/// build the composite of reducers and call these static members; nothing else is asked of a backend:
+///
+///   handle_type                     copyable; refers to or is the object
+///   name                            "serial", "kokkos", "cuda"
+///   handle(Exec&)                   -> handle_type
+///   default_object()                -> Exec&, one per host thread (and device), made at first use
+///   reduce(handle, label, first, count, f, composite)            -> result; blocks
+///   reduce_into(handle, label, out, first, count, f, composite)  written in the object's order; may return at once
+///   reduce_span(handle, label, data, count, composite)           -> result; blocks
+///   reduce_span_into(handle, label, out, data, count, composite)
+///   parallel_for(handle, label, first, count, f)                 may return at once
+///   synchronize(handle)                                          waits for all of the above; throws what went wrong
+///   check_memory(handle, pointer, what)      throws invalid_argument if the backend cannot reach the memory
+///   allocate(handle, bytes), deallocate(handle, pointer, bytes)
+///   copy_to_host(handle, to, from, bytes), copy_from_host(handle, to, from, bytes)
+///
+/// `label` is a null-terminated string or null. Functors and composites have been checked; count >= 0; count > 0
+/// implies data is not null.
+template <class Exec>
+struct backend;
+
+/// An execution object, or a view of one: something that has a backend.
+template <class Exec>
+concept execution = requires(Exec& exec) {
+  typename backend<Exec>::handle_type;
+  { backend<Exec>::handle(exec) } -> std::same_as<typename backend<Exec>::handle_type>;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool dependent_false = false;
+
+/// Calls that keep a reference to the object refuse a temporary; value-like handles may come from one.
+template <class Exec>
+constexpr auto handle_of(Exec&& exec) {
+  using object = std::remove_cvref_t<Exec>;
+  static_assert(execution<object>,
+                "fanin: this is no execution object: use fanin::serial, fanin::kokkos<Space> or "
+                "fanin::cuda, and include <fanin/fanin.hpp>");
+  constexpr bool is_value = std::is_same_v<typename backend<object>::handle_type, object>;
+  static_assert(is_value || !std::is_rvalue_reference_v<Exec&&>,
+                "fanin: the execution object is a temporary that the call would outlive: name it");
+  if constexpr (is_value) {
+    return object{exec};
+  } else {
+    return backend<object>::handle(exec);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace fanin

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Marks a function that a backend may call on the host and on a device: reducers' members, functors' call operators.
+/// A host-only reducer or functor does not compile on the CUDA backend.
+#if defined(__CUDACC__)
+#define FANIN_FUNCTION __host__ __device__
+#else
+#define FANIN_FUNCTION
+#endif
+
+/// Begins a portable functor that captures by copy: FANIN_LAMBDA(std::int64_t i, double& acc) { acc += x[i]; }.
+/// Under nvcc an extended lambda: it cannot stand in a private member function or in one with a deduced return type.
+#define FANIN_LAMBDA [=] FANIN_FUNCTION
+
+/// The same inside a member function: captures a copy of *this, so that members are reachable on a device.
+#define FANIN_CLASS_LAMBDA [ =, *this ] FANIN_FUNCTION

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include <fanin/detail/composite.hpp>
+#include <fanin/detail/functor.hpp>
+#include <fanin/error.hpp>
+#include <fanin/range.hpp>
+
+namespace fanin {
+
+namespace detail {
+
+template <class... Reducer>
+using result_t = typename composite<Reducer...>::result_type;
+
+inline void check_destination(bool is_null, const char* call) {
+  if (is_null) {
+    throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");
+  }
+}
+
+}  // namespace detail
+
+/// Reduces f over a range with one or several reducers in one pass, and returns the result (several: a fanin::tuple).
+///
+/// f is f(i), a value for every reducer or a fanin::tuple with one each, or f(i, acc&...), which combines by itself.
+/// Indices are std::int64_t and come in no stated order. n == 0 gives the identities' results. Blocks until the value
+/// is there, waiting for this object's own stream only. The same bits from run to run for the same object, tuning,
+/// device and thread count. f and what it captures are copied; memory it points to must live until the return and be
+/// reachable from the backend (not checkable: on CUDA a fault there throws, and the context is lost).
+/// Throws: invalid_argument, state_error, and the backend's own errors, before or instead of a result.
+template <class Exec, class F, class... Reducer>
+detail::result_t<Reducer...> parallel_reduce(const char* label, const range_policy<Exec>& range, const F& f,
+                                             const Reducer&... reducers) {
+  detail::check_functor<F, Reducer...>();
+  return backend<Exec>::reduce(range.handle(), label, range.first(), range.size(), f,
+                               detail::make_composite(reducers...));
+}
+
+/// The same without a label (labels name the call for profilers: an NVTX range on CUDA, Kokkos's own on Kokkos).
+template <class Exec, class F, class... Reducer>
+detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, const F& f, const Reducer&... reducers) {
+  return parallel_reduce(nullptr, range, f, reducers...);
+}
+
+/// As parallel_reduce, but writes the result to *out, memory that the backend reaches (a device pointer on CUDA), in
+/// the order of the object's stream, and may return before. What stood at *out is overwritten, never read; n == 0
+/// writes too. Capturable into a CUDA graph. `out` and what f points to must live until the work is done; errors that
+/// arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the backend cannot
+/// reach.
+template <class Exec, class F, class... Reducer>
+void parallel_reduce_into(const char* label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
+                          const F& f, const Reducer&... reducers) {
+  detail::check_functor<F, Reducer...>();
+  detail::check_destination(out == nullptr, "fanin::parallel_reduce_into");
+  backend<Exec>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
+  backend<Exec>::reduce_into(range.handle(), label, out, range.first(), range.size(), f,
+                             detail::make_composite(reducers...));
+}
+
+template <class Exec, class F, class... Reducer>
+void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<Exec>& range, const F& f,
+                          const Reducer&... reducers) {
+  parallel_reduce_into(static_cast<const char*>(nullptr), out, range, f, reducers...);
+}
+
+/// Calls f(i) once for every index, in no stated order and possibly concurrently; n == 0 calls nothing. In the order
+/// of the object's stream; may return before it is done (a later blocking call or synchronize() waits).
+template <class Exec, class F>
+void parallel_for(const char* label, const range_policy<Exec>& range, const F& f) {
+  detail::check_for_functor<F>();
+  if (range.size() > 0) backend<Exec>::parallel_for(range.handle(), label, range.first(), range.size(), f);
+}
+
+template <class Exec, class F>
+void parallel_for(const range_policy<Exec>& range, const F& f) {
+  parallel_for(nullptr, range, f);
+}
+
+}  // namespace fanin

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/composite.hpp>
+#include <fanin/error.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/parallel_reduce.hpp>
+
+namespace fanin {
+
+namespace detail {
+
+template <class X>
+concept label = std::is_convertible_v<X, const char*> || std::is_null_pointer_v<X>;
+
+/// What reduce and transform_reduce take: std::span, fanin::buffer, a vector on host backends; data() and size(). A
+/// string literal is a label.
+template <class X>
+concept contiguous = !label<const X&> && requires(const X& x) {
+  std::data(x);
+  std::size(x);
+  requires std::is_pointer_v<decltype(std::data(x))>;
+};
+
+template <contiguous X>
+using element_t = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const X&>()))>>;
+
+template <contiguous X>
+std::span<const element_t<X>> view_of(const X& x) {
+  return {std::data(x), static_cast<std::size_t>(std::size(x))};
+}
+
+template <class Exec, class T>
+std::int64_t check_span(const typename backend<Exec>::handle_type& handle, std::span<const T> xs, const char* call) {
+  if (xs.empty()) return 0;
+  if (xs.data() == nullptr) {
+    throw invalid_argument(std::string(call) + ": the array is null and has " + std::to_string(xs.size()) +
+                           " elements");
+  }
+  if (!std::in_range<std::int64_t>(xs.size())) {
+    throw invalid_argument(std::string(call) + ": " + std::to_string(xs.size()) +
+                           " elements do not fit a 64-bit index");
+  }
+  backend<Exec>::check_memory(handle, xs.data(), call);
+  return static_cast<std::int64_t>(xs.size());
+}
+
+/// f over elements at the same index of several arrays: the functor behind transform_reduce.
+template <class F, class... T>
+struct span_transform {
+  F f;
+  tuple<const T*...> data;
+
+  FANIN_FUNCTION constexpr auto operator()(std::int64_t i) const { return at(i, std::index_sequence_for<T...>{}); }
+
+ private:
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr auto at(std::int64_t i, std::index_sequence<I...>) const {
+    return f(get<I>(data)[i]...);
+  }
+};
+
+template <class Exec, class F, class... T>
+span_transform<F, T...> make_transform(const typename backend<Exec>::handle_type& handle, const char* call,
+                                       std::int64_t& count, const F& f, std::span<const T>... xs) {
+  static_assert(std::is_invocable_v<const F&, const T&...>,
+                "fanin: transform_reduce's functor must be callable, as const, with one element of each array");
+  ((count = check_span<Exec, T>(handle, xs, call)), ...);
+  const bool same_length = ((static_cast<std::int64_t>(xs.size()) == count) && ...);
+  if (!same_length) {
+    std::string lengths;
+    ((lengths += (lengths.empty() ? "" : ", ") + std::to_string(xs.size())), ...);
+    throw invalid_argument(std::string(call) + ": the arrays' lengths differ (" + lengths +
+                           "); give arrays of one length");
+  }
+  return {f, {xs.data()...}};
+}
+
+}  // namespace detail
+
+/// Reduces a contiguous array in the backend's memory; on CUDA by 16-byte loads. The indices that `_loc` reducers give
+/// count from 0 in xs. Otherwise as parallel_reduce with f(i) = xs[i]: blocking, n == 0 gives the identities' results.
+/// On CUDA the bits may depend on xs's address modulo 16. Throws invalid_argument for a null xs with n > 0 and for
+/// memory that the backend cannot reach (a host pointer on CUDA), before any launch.
+template <detail::label Label, class Exec, detail::contiguous X, class... Reducer>
+detail::result_t<Reducer...> reduce(Label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  const auto view = detail::view_of(xs);
+  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
+  return backend<object>::reduce_span(handle, label, view.data(), count, detail::make_composite(reducers...));
+}
+
+template <class Exec, detail::contiguous X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
+  return reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
+}
+
+/// As reduce, written to *out in the order of the object's stream: see parallel_reduce_into.
+template <detail::label Label, class Exec, detail::contiguous X, class... Reducer>
+void reduce_into(Label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  const auto view = detail::view_of(xs);
+  detail::check_destination(out == nullptr, "fanin::reduce_into");
+  backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
+  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
+  backend<object>::reduce_span_into(handle, label, out, view.data(), count, detail::make_composite(reducers...));
+}
+
+template <class Exec, detail::contiguous X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
+  reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
+}
+
+/// Reduces f(x) over one array, f(x, y) over two, f(x, y, z) over three of the same length. Blocking; otherwise as
+/// reduce. Throws invalid_argument when the lengths differ.
+template <class Exec, detail::contiguous X, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const F& f, const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs));
+  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+}
+
+template <class Exec, detail::contiguous X, detail::contiguous Y, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const F& f,
+                                              const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs),
+                                                detail::view_of(ys));
+  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+}
+
+template <class Exec, detail::contiguous X, detail::contiguous Y, detail::contiguous Z, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const Z& zs, const F& f,
+                                              const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs),
+                                                detail::view_of(ys), detail::view_of(zs));
+  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+}
+
+/// As transform_reduce over one or two arrays, written to *out in the order of the object's stream.
+template <class Exec, detail::contiguous X, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const F& f,
+                           const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, detail::view_of(xs));
+  parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
+}
+
+template <class Exec, detail::contiguous X, detail::contiguous Y, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Y& ys, const F& f,
+                           const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, detail::view_of(xs),
+                                                detail::view_of(ys));
+  parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
+}
+
+}  // namespace fanin

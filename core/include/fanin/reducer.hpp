@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include <fanin/macros.hpp>
+
+/// The reducer protocol. A reducer is a trivially copyable struct that owns an operation *and* its identity:
+///
+///     struct sum_of_doubles {
+///       using value_type = double;
+///       FANIN_FUNCTION double identity() const { return 0.0; }
+///       FANIN_FUNCTION void join(double& into, const double& from) const { into += from; }
+///     };
+///
+/// It names
+///   value_type         what f(i) or an element gives
+///   accumulator_type   what `acc&` binds to and what threads, blocks and ranks merge. Default: value_type
+///   result_type        what the caller gets. Default: accumulator_type
+///   thread_state       optional: what one thread gathers into when that differs from what is merged (see below)
+/// and has const members, all FANIN_FUNCTION:
+///   identity()                 -> accumulator_type, neutral for join
+///   join(acc&, const acc&)     associative and commutative up to rounding
+///   fold(acc&, value, index)   one element. Default: join(acc, accumulator_type(value))
+///   result(const acc&)         -> result_type. Default: the accumulator itself
+///
+/// accumulator_type and result_type are trivially copyable; both may be of any size that fits a block's shared memory
+/// (48 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones through scratch.
+///
+/// A reducer whose accumulator is too large for a thread (a superaccumulator, a histogram) names a `thread_state` and
+///   begin(acc& scratch)               -> thread_state; may keep a reference to scratch
+///   fold(thread_state&, value, index) instead of the one above; `acc&` of a functor binds to the thread_state
+///   flush(thread_state&, acc& scratch)
+/// where `scratch` starts as identity() and may be shared by all threads of a CUDA block, which begin, fold and flush
+/// concurrently: they touch it by fanin::atomic_fetch_add only, and in a way whose result does not depend on the order
+/// (integers). On the host each thread has a scratch of its own.
+namespace fanin {
+
+namespace detail {
+
+template <class R>
+concept names_accumulator = requires { typename R::accumulator_type; };
+template <class R>
+concept names_result = requires { typename R::result_type; };
+template <class R>
+concept names_thread_state = requires { typename R::thread_state; };
+
+template <class R>
+struct accumulator_of {
+  using type = typename R::value_type;
+};
+template <names_accumulator R>
+struct accumulator_of<R> {
+  using type = typename R::accumulator_type;
+};
+
+template <class R>
+struct state_of : accumulator_of<R> {};
+template <names_thread_state R>
+struct state_of<R> {
+  using type = typename R::thread_state;
+};
+
+template <class R>
+struct result_of : accumulator_of<R> {};
+template <names_result R>
+struct result_of<R> {
+  using type = typename R::result_type;
+};
+
+}  // namespace detail
+
+template <class R>
+using reducer_value_t = typename R::value_type;
+template <class R>
+using reducer_accumulator_t = typename detail::accumulator_of<R>::type;
+template <class R>
+using reducer_state_t = typename detail::state_of<R>::type;
+template <class R>
+using reducer_result_t = typename detail::result_of<R>::type;
+
+namespace detail {
+
+template <class R>
+concept has_value_type = requires { typename R::value_type; };
+template <class R>
+concept has_identity = requires(const R r) {
+  { r.identity() } -> std::convertible_to<reducer_accumulator_t<R>>;
+};
+template <class R>
+concept has_join =
+    requires(const R r, reducer_accumulator_t<R>& into, const reducer_accumulator_t<R>& from) { r.join(into, from); };
+template <class R>
+concept has_fold = requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value, std::int64_t i) {
+  r.fold(state, value, i);
+};
+template <class R>
+concept has_result = requires(const R r, const reducer_accumulator_t<R>& acc) {
+  { r.result(acc) } -> std::convertible_to<reducer_result_t<R>>;
+};
+template <class R>
+concept has_thread_state_members = requires(const R r, reducer_accumulator_t<R>& scratch, reducer_state_t<R>& state) {
+  { r.begin(scratch) } -> std::convertible_to<reducer_state_t<R>>;
+  r.flush(state, scratch);
+};
+
+/// Says in words what a type lacks to be a reducer; instantiated by every entry point.
+template <class R>
+struct check_reducer {
+  static_assert(has_value_type<R>, "fanin: this is no reducer: it does not name a value_type (what f(i) gives)");
+  static constexpr bool is_complete = [] {
+    if constexpr (has_value_type<R>) {
+      using accumulator = reducer_accumulator_t<R>;
+      static_assert(std::is_trivially_copyable_v<R>,
+                    "fanin: a reducer must be trivially copyable: it travels to devices");
+      static_assert(std::is_trivially_copyable_v<accumulator>,
+                    "fanin: a reducer's accumulator_type must be trivially copyable");
+      static_assert(std::is_trivially_copyable_v<reducer_result_t<R>>,
+                    "fanin: a reducer's result_type must be trivially copyable");
+      static_assert(has_identity<R>,
+                    "fanin: this reducer lacks identity(), a const member that gives the accumulator "
+                    "an empty range has");
+      static_assert(has_join<R>,
+                    "fanin: this reducer lacks join(acc& into, const acc& from), a const member that merges "
+                    "two accumulators");
+      static_assert(has_fold<R> || (!names_thread_state<R> && std::is_convertible_v<reducer_value_t<R>, accumulator>),
+                    "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
+                    "accumulator_type");
+      static_assert(has_result<R> || std::is_convertible_v<accumulator, reducer_result_t<R>>,
+                    "fanin: this reducer needs result(acc): its accumulator_type does not convert to its result_type");
+      static_assert(
+          !names_thread_state<R> || has_thread_state_members<R>,
+          "fanin: a reducer that names a thread_state has begin(acc& scratch) and flush(state&, acc& scratch)");
+    }
+    return true;
+  }();
+};
+
+template <class R>
+FANIN_FUNCTION constexpr void fold_value(const R& r, reducer_state_t<R>& state, const reducer_value_t<R>& value,
+                                         std::int64_t index) {
+  if constexpr (has_fold<R>) {
+    r.fold(state, value, index);
+  } else {
+    r.join(state, static_cast<reducer_accumulator_t<R>>(value));
+  }
+}
+
+template <class R>
+FANIN_FUNCTION constexpr reducer_result_t<R> result_value(const R& r, const reducer_accumulator_t<R>& acc) {
+  if constexpr (has_result<R>) {
+    return r.result(acc);
+  } else {
+    return acc;
+  }
+}
+
+}  // namespace detail
+
+/// A type that satisfies the protocol above.
+template <class R>
+concept reducer = detail::has_value_type<R> && detail::has_identity<R> && detail::has_join<R>;
+
+/// Adds to a counter that threads of one block may share: relaxed and atomic on a device, a plain addition on the
+/// host, where scratch belongs to one thread. For thread_state reducers.
+template <class T>
+  requires(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
+FANIN_FUNCTION inline void atomic_fetch_add(T& target, T increment) {
+#if defined(__CUDA_ARCH__)
+  using word = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+  ::atomicAdd(reinterpret_cast<word*>(&target), static_cast<word>(increment));
+#else
+  using word = std::make_unsigned_t<T>;
+  target = static_cast<T>(static_cast<word>(target) + static_cast<word>(increment));
+#endif
+}
+
+}  // namespace fanin

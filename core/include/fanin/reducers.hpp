@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <fanin/macros.hpp>
+#include <fanin/reducer.hpp>
+
+/// The built-in reducers. Identities: +-infinity for floating-point minima and maxima, the numeric limits for integers.
+/// Integers wrap (computed unsigned). The identity is always folded in, so that a sum of {-0.0} is +0.
+/// A unit compiled with -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
+namespace fanin {
+
+/// An element and where it stands: the smallest index among equals, -1 for an empty range.
+template <class T>
+struct value_index {
+  T value;
+  std::int64_t index;
+  friend bool operator==(const value_index&, const value_index&) = default;
+};
+
+template <class T>
+struct min_max_value {
+  T min;
+  T max;
+  friend bool operator==(const min_max_value&, const min_max_value&) = default;
+};
+
+template <class T>
+struct min_max_index {
+  T min;
+  T max;
+  std::int64_t min_index;
+  std::int64_t max_index;
+  friend bool operator==(const min_max_index&, const min_max_index&) = default;
+};
+
+namespace detail {
+
+/// The unsigned type that wrapping arithmetic on T goes through: at least `unsigned`, so that promotion to a signed
+/// int cannot overflow.
+template <class T>
+struct wrapping {
+  using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+};
+
+template <class T>
+FANIN_FUNCTION constexpr T add(T a, T b) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    using word = typename wrapping<T>::type;
+    return static_cast<T>(static_cast<word>(a) + static_cast<word>(b));
+  } else {
+    return static_cast<T>(a + b);
+  }
+}
+
+template <class T>
+FANIN_FUNCTION constexpr T multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    using word = typename wrapping<T>::type;
+    return static_cast<T>(static_cast<word>(a) * static_cast<word>(b));
+  } else {
+    return static_cast<T>(a * b);
+  }
+}
+
+template <std::floating_point T>
+FANIN_FUNCTION constexpr bool is_negative(T x) {
+  if constexpr (sizeof(T) == 4) {
+    return (std::bit_cast<std::uint32_t>(x) >> 31) != 0;
+  } else {
+    return (std::bit_cast<std::uint64_t>(x) >> 63) != 0;
+  }
+}
+
+template <class T>
+FANIN_FUNCTION constexpr T lowest_identity() {
+  if constexpr (std::numeric_limits<T>::has_infinity) {
+    return -std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+template <class T>
+FANIN_FUNCTION constexpr T highest_identity() {
+  if constexpr (std::numeric_limits<T>::has_infinity) {
+    return std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+
+/// IEEE 754-2019 minimum: NaN if either is NaN, -0 < +0.
+template <class T>
+FANIN_FUNCTION constexpr T minimum(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return (b < a) || (b != b) || (b == a && is_negative(b)) ? b : a;
+  } else {
+    return b < a ? b : a;
+  }
+}
+
+/// IEEE 754-2019 maximum: NaN if either is NaN, -0 < +0.
+template <class T>
+FANIN_FUNCTION constexpr T maximum(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return (a < b) || (b != b) || (b == a && !is_negative(b)) ? b : a;
+  } else {
+    return a < b ? b : a;
+  }
+}
+
+/// Whether a minimum prefers x to y whatever their indices: NaN before everything, -0 before +0.
+template <class T>
+FANIN_FUNCTION constexpr bool is_lower(const T& x, const T& y) {
+  if constexpr (std::floating_point<T>) {
+    if (x != x || y != y) return x != x && y == y;
+    return x < y || (x == y && is_negative(x) && !is_negative(y));
+  } else {
+    return x < y;
+  }
+}
+
+/// Whether a maximum prefers x to y whatever their indices: NaN before everything, +0 before -0.
+template <class T>
+FANIN_FUNCTION constexpr bool is_higher(const T& x, const T& y) {
+  if constexpr (std::floating_point<T>) {
+    if (x != x || y != y) return x != x && y == y;
+    return x > y || (x == y && !is_negative(x) && is_negative(y));
+  } else {
+    return y < x;
+  }
+}
+
+/// The index an accumulator has before any element: behind every index of a range, which may be negative ones too.
+inline constexpr std::int64_t no_index = INT64_MAX;
+
+FANIN_FUNCTION constexpr std::int64_t index_or_none(std::int64_t index) {
+  return index == no_index ? -1 : index;
+}
+
+template <class T, class Prefers>
+FANIN_FUNCTION constexpr void keep_preferred(T& value, std::int64_t& index, const T& other, std::int64_t other_index,
+                                             Prefers prefers) {
+  const bool take = prefers(other, value) || (other_index < index && !prefers(value, other));
+  value = take ? other : value;
+  index = take ? other_index : index;
+}
+
+struct prefer_lower {
+  template <class T>
+  FANIN_FUNCTION constexpr bool operator()(const T& x, const T& y) const {
+    return is_lower(x, y);
+  }
+};
+
+struct prefer_higher {
+  template <class T>
+  FANIN_FUNCTION constexpr bool operator()(const T& x, const T& y) const {
+    return is_higher(x, y);
+  }
+};
+
+}  // namespace detail
+
+/// The sum. Identity T{}. Integers wrap. For another T, whatever its operator+ does from T{}.
+template <class T>
+struct sum {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return T{}; }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::add(into, from); }
+};
+
+/// The product. Identity 1. Integers wrap.
+template <class T>
+struct prod {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return T{1}; }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::multiply(into, from); }
+};
+
+/// The smallest element (IEEE 754-2019 minimum: propagates NaN, -0 < +0). Empty: +infinity or the largest integer.
+template <class T>
+struct min {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return detail::highest_identity<T>(); }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::minimum(into, from); }
+};
+
+/// The largest element (IEEE 754-2019 maximum: propagates NaN, -0 < +0). Empty: -infinity or the lowest integer.
+template <class T>
+struct max {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return detail::lowest_identity<T>(); }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::maximum(into, from); }
+};
+
+/// The smallest element as min gives it, and the smallest index at which it stands (of the first NaN if there is
+/// one). Empty: {min's identity, -1}.
+template <class T>
+struct min_loc {
+  using value_type = T;
+  using accumulator_type = value_index<T>;
+  FANIN_FUNCTION constexpr accumulator_type identity() const {
+    return {detail::highest_identity<T>(), detail::no_index};
+  }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
+    detail::keep_preferred(acc.value, acc.index, value, index, detail::prefer_lower{});
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    fold(into, from.value, from.index);
+  }
+  FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
+    return {acc.value, detail::index_or_none(acc.index)};
+  }
+};
+
+/// The largest element as max gives it, and the smallest index at which it stands (of the first NaN if there is one).
+/// Empty: {max's identity, -1}.
+template <class T>
+struct max_loc {
+  using value_type = T;
+  using accumulator_type = value_index<T>;
+  FANIN_FUNCTION constexpr accumulator_type identity() const {
+    return {detail::lowest_identity<T>(), detail::no_index};
+  }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
+    detail::keep_preferred(acc.value, acc.index, value, index, detail::prefer_higher{});
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    fold(into, from.value, from.index);
+  }
+  FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
+    return {acc.value, detail::index_or_none(acc.index)};
+  }
+};
+
+/// min and max of one pass.
+template <class T>
+struct min_max {
+  using value_type = T;
+  using accumulator_type = min_max_value<T>;
+  FANIN_FUNCTION constexpr accumulator_type identity() const {
+    return {detail::highest_identity<T>(), detail::lowest_identity<T>()};
+  }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t) const {
+    join(acc, accumulator_type{value, value});
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    into.min = detail::minimum(into.min, from.min);
+    into.max = detail::maximum(into.max, from.max);
+  }
+};
+
+/// min_loc and max_loc of one pass.
+template <class T>
+struct min_max_loc {
+  using value_type = T;
+  using accumulator_type = min_max_index<T>;
+  FANIN_FUNCTION constexpr accumulator_type identity() const {
+    return {detail::highest_identity<T>(), detail::lowest_identity<T>(), detail::no_index, detail::no_index};
+  }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
+    join(acc, accumulator_type{value, value, index, index});
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    detail::keep_preferred(into.min, into.min_index, from.min, from.min_index, detail::prefer_lower{});
+    detail::keep_preferred(into.max, into.max_index, from.max, from.max_index, detail::prefer_higher{});
+  }
+  FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
+    return {acc.min, acc.max, detail::index_or_none(acc.min_index), detail::index_or_none(acc.max_index)};
+  }
+};
+
+/// Whether every element is true (not zero). The result is T{1} or T{0}. Empty: true.
+template <class T = bool>
+struct land {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return static_cast<T>(1); }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const {
+    into = static_cast<T>(into != T{} && from != T{});
+  }
+};
+
+/// Whether any element is true (not zero). The result is T{1} or T{0}. Empty: false.
+template <class T = bool>
+struct lor {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return static_cast<T>(0); }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const {
+    into = static_cast<T>(into != T{} || from != T{});
+  }
+};
+
+/// Bitwise and. Empty: all bits set.
+template <std::integral T>
+struct band {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return static_cast<T>(~T{}); }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = static_cast<T>(into & from); }
+};
+
+/// Bitwise or. Empty: no bit set.
+template <std::integral T>
+struct bor {
+  using value_type = T;
+  FANIN_FUNCTION constexpr T identity() const { return T{}; }
+  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = static_cast<T>(into | from); }
+};
+
+}  // namespace fanin
