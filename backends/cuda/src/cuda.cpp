@@ -23,7 +23,8 @@ cuda_state::~cuda_state() {
   if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusNone) {
     static_cast<void>(cudaStreamSynchronize(stream));
   }
-  static_cast<void>(cudaFree(scratch.memory));
+  static_cast<void>(cudaFree(plain_scratch.memory));
+  static_cast<void>(cudaFree(tagged_scratch.memory));
   static_cast<void>(cudaFreeHost(mailbox.host));
   static_cast<void>(cudaFreeHost(partials.host));
   if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
@@ -105,7 +106,11 @@ std::int64_t cuda::scratch_allocations() const {
 std::size_t cuda::scratch_bytes() const {
   auto* const state = handle().state;
   const std::lock_guard lock(state->mutex);
-  return state->scratch.memory == nullptr ? 0 : state->scratch.partial_bytes + detail::scratch_block::header;
+  std::size_t bytes = 0;
+  for (const detail::scratch_block* block : {&state->plain_scratch, &state->tagged_scratch}) {
+    if (block->memory != nullptr) bytes += detail::scratch_block::header + block->partial_bytes;
+  }
+  return bytes;
 }
 
 cuda_launch cuda::last_launch() const {

@@ -43,11 +43,11 @@ void retire(void* held) {
   delete block;
 }
 
-/// A stream of Fanin's own for a moment, so that no stream of the application sees the clearing of a ticket.
-void clear_ticket(void* memory) {
+/// Zeroes the block on a stream of Fanin's own, so that no stream of the application, which may be capturing, sees it.
+void clear(const scratch_block& block) {
   cudaStream_t stream = nullptr;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  cudaError_t failed = cudaMemsetAsync(memory, 0, scratch_block::header, stream);
+  cudaError_t failed = cudaMemsetAsync(block.memory, 0, scratch_block::header + block.partial_bytes, stream);
   if (failed == cudaSuccess) failed = cudaStreamSynchronize(stream);
   static_cast<void>(cudaStreamDestroy(stream));
   FANIN_DETAIL_CHECK_CUDA(failed);
@@ -57,7 +57,7 @@ scratch_block allocate_block(int device, std::size_t bytes) {
   scratch_block block{device, nullptr, bytes};
   FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&block.memory, scratch_block::header + bytes));
   try {
-    clear_ticket(block.memory);
+    clear(block);
   } catch (...) {
     static_cast<void>(cudaFree(block.memory));
     throw;
@@ -67,18 +67,18 @@ scratch_block allocate_block(int device, std::size_t bytes) {
 
 }  // namespace
 
-cuda_scratch cuda_state::own_scratch(std::size_t bytes) {
-  if (scratch.memory == nullptr || scratch.partial_bytes < bytes) {
+cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
+  if (block.memory == nullptr || block.partial_bytes < bytes) {
     const relaxed_capture_scope relaxed;
-    if (scratch.memory != nullptr) {
+    if (block.memory != nullptr) {
       FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
-      FANIN_DETAIL_CHECK_CUDA(cudaFree(scratch.memory));
-      scratch = {};
+      FANIN_DETAIL_CHECK_CUDA(cudaFree(block.memory));
+      block = {};
     }
-    scratch = allocate_block(device, bytes);
+    block = allocate_block(device, bytes);
     ++allocations;
   }
-  return scratch.view();
+  return block.view();
 }
 
 cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
@@ -92,7 +92,9 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
   FANIN_DETAIL_CHECK_CUDA(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, nullptr, nullptr));
 #endif
   auto held = std::make_unique<scratch_block>();
-  if (!retired_blocks::instance().take(device, bytes, *held)) {
+  if (retired_blocks::instance().take(device, bytes, *held)) {
+    clear(*held);
+  } else {
     *held = allocate_block(device, bytes);
     ++allocations;
   }

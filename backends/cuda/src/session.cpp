@@ -102,8 +102,9 @@ int cuda_session::multiprocessors() const noexcept {
   return state_->multiprocessors;
 }
 
-cuda_scratch cuda_session::scratch(std::size_t bytes) {
-  return capturing_ ? state_->captured_scratch(bytes) : state_->own_scratch(bytes);
+cuda_scratch cuda_session::scratch(partials kind, std::size_t bytes) {
+  if (capturing_) return state_->captured_scratch(bytes);
+  return state_->own_scratch(kind == partials::tagged ? state_->tagged_scratch : state_->plain_scratch, bytes);
 }
 
 cuda_mailbox cuda_session::mailbox(std::size_t bytes) {
@@ -156,24 +157,36 @@ const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   return to;
 }
 
-void cuda_session::launch(const void* kernel, int grid_size, int block_size, void** arguments,
-                          std::size_t shared_bytes) {
-  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid_size)),
-                                           dim3(static_cast<unsigned>(block_size)), arguments, shared_bytes,
-                                           state_->stream));
+void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** arguments, bool starts_early) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(launch.grid_size));
+  config.blockDim = dim3(static_cast<unsigned>(launch.block_size));
+  config.dynamicSmemBytes = launch.shared_bytes;
+  config.stream = state_->stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = starts_early ? 1 : 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
+  state_->last_launch = launch;
 }
 
 void cuda_session::record(const cuda_launch& launch) {
   state_->last_launch = launch;
 }
 
-int resident_blocks(const void* kernel, int block_size, std::size_t shared_bytes) {
+cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
+  cuda_kernel_facts facts;
   cudaFuncAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaFuncGetAttributes(&attributes, kernel));
-  if (block_size > attributes.maxThreadsPerBlock) return 0;
-  int blocks = 0;
-  FANIN_DETAIL_CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_size, shared_bytes));
-  return blocks;
+  int major = 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  facts.starts_early = major >= 9 && attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+  if (block_size > attributes.maxThreadsPerBlock) return facts;
+  FANIN_DETAIL_CHECK_CUDA(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts.resident_blocks, kernel, block_size, shared_bytes));
+  return facts;
 }
 
 void check_tuning(const cuda_tuning& tuning) {

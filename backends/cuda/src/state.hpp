@@ -12,7 +12,7 @@
 
 namespace fanin::detail {
 
-/// A device block with a zeroed ticket in front of the partial results.
+/// A device block with a counter in front of the partial results.
 struct scratch_block {
   static constexpr std::size_t header = 256;
 
@@ -20,7 +20,9 @@ struct scratch_block {
   void* memory = nullptr;
   std::size_t partial_bytes = 0;
 
-  cuda_scratch view() const { return {static_cast<unsigned char*>(memory) + header, static_cast<unsigned*>(memory)}; }
+  cuda_scratch view() const {
+    return {static_cast<unsigned char*>(memory) + header, partial_bytes, static_cast<unsigned*>(memory)};
+  }
 };
 
 /// Pinned host memory that the device writes to.
@@ -38,8 +40,8 @@ class cuda_state {
   cuda_state(const cuda_state&) = delete;
   cuda_state& operator=(const cuda_state&) = delete;
 
-  /// The object's own scratch; grows after the stream has come to rest.
-  cuda_scratch own_scratch(std::size_t bytes);
+  /// The object's own scratch of one kind; grows after the stream has come to rest.
+  cuda_scratch own_scratch(scratch_block& block, std::size_t bytes);
   /// Scratch for one captured node, which the graph under capture keeps until it and its executables are gone.
   cuda_scratch captured_scratch(std::size_t bytes);
   /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
@@ -51,7 +53,8 @@ class cuda_state {
   int multiprocessors = 0;
 
   std::mutex mutex;
-  scratch_block scratch;
+  scratch_block plain_scratch;
+  scratch_block tagged_scratch;
   pinned_block mailbox;   ///< written by kernels alone: what stands in it tells whether a result is there
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;

@@ -13,12 +13,13 @@ namespace cuda_strategy {
 /// are 6 % faster at 2^22 floats and 0.5 % slower at 2^26; one block alone is 12 % faster at 2^14 floats (64 KiB).
 struct one_pass {
   static constexpr const char* name = "one_pass";
-  static constexpr const char* purpose = "one launch at memory speed: wide loads, shuffles, the last block finishes";
+  static constexpr const char* purpose =
+      "one launch at memory speed: wide loads, shuffles, one block watches for the rest";
   static constexpr const char* source = "beyond the documents";
   static constexpr cuda_recipe recipe{.thread = cuda_stage::thread::vectorised,
                                       .block = cuda_stage::block::warp_shuffle,
                                       .memory = cuda_stage::memory::registers,
-                                      .grid = cuda_stage::grid::last_block,
+                                      .grid = cuda_stage::grid::watching_block,
                                       .block_size = 512,
                                       .blocks_per_sm = 4,
                                       .loads = 4,

@@ -48,7 +48,7 @@ class cuda {
   int device() const;
   /// Waits for everything on the stream, and throws what went wrong in it since.
   void synchronize() const;
-  /// What the last reduction of this object launched: says which strategy ran.
+  /// What this object launched last: says which strategy ran ("parallel_for" for that).
   cuda_launch last_launch() const;
   /// Device and pinned blocks that the object has allocated for itself so far.
   std::int64_t scratch_allocations() const;

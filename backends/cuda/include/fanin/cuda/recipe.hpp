@@ -29,8 +29,9 @@ enum class memory {
 
 /// How the blocks' partial results combine.
 enum class grid {
-  host_finish,  ///< copied to the host and folded there
-  last_block,   ///< by the block that takes the last ticket, in the same launch
+  host_finish,     ///< copied to the host and folded there
+  last_block,      ///< by the block that takes the last ticket, in the same launch
+  watching_block,  ///< by the block with the highest index, which watches for the others' results, in the same launch
 };
 
 }  // namespace cuda_stage

@@ -21,7 +21,7 @@ struct cuda_tuning {
   friend bool operator==(const cuda_tuning&, const cuda_tuning&) = default;
 };
 
-/// What the last reduction of an object launched.
+/// What an object launched last.
 struct cuda_launch {
   const char* strategy = "";  ///< its name in the catalogue
   int grid_size = 0;
@@ -41,10 +41,12 @@ struct cuda_handle {
   cuda_tuning tuning = {};
 };
 
-/// One device block that a launch combines in: partial results, and a ticket counter that every launch leaves at 0.
+/// One device block that a launch combines in: partial results, and a counter, which both start as zeros. last_block
+/// leaves the counter, a ticket, at 0; watching_block counts launches in it.
 struct cuda_scratch {
   void* partials = nullptr;
-  unsigned* ticket = nullptr;
+  std::size_t partial_bytes = 0;
+  unsigned* counter = nullptr;
 };
 
 /// Where a kernel leaves a blocking call's result: memory of the host that the device writes to. Each 64-bit word holds
@@ -76,9 +78,15 @@ class cuda_session {
   int device() const noexcept;
   int multiprocessors() const noexcept;
 
+  /// What partial results are in scratch: one kind must not pass for the other.
+  enum class partials {
+    plain,   ///< accumulators as they are
+    tagged,  ///< in units that carry the launch's number
+  };
+
   /// Scratch for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
   /// own for a captured node, which the graph keeps.
-  cuda_scratch scratch(std::size_t bytes);
+  cuda_scratch scratch(partials kind, std::size_t bytes);
 
   /// Room for a result of this many bytes, and the sequence number that says it is there. Blocking calls only.
   cuda_mailbox mailbox(std::size_t bytes);
@@ -87,7 +95,7 @@ class cuda_session {
   /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
   const void* fetch(const void* from, std::size_t bytes);
 
-  void launch(const void* kernel, int grid_size, int block_size, void** arguments, std::size_t shared_bytes);
+  void launch(const void* kernel, const cuda_launch& launch, void** arguments, bool starts_early);
   /// Says what last_launch() answers.
   void record(const cuda_launch& launch);
 
@@ -99,8 +107,14 @@ class cuda_session {
   bool labelled_ = false;
 };
 
-/// Blocks of a kernel that fit a multiprocessor at once; cached by the caller.
-int resident_blocks(const void* kernel, int block_size, std::size_t shared_bytes);
+/// What the device says of a kernel; cached by the caller.
+struct cuda_kernel_facts {
+  int resident_blocks = 0;  ///< blocks that fit a multiprocessor at once
+  /// Whether its code waits for the grid before it (griddepcontrol), so that it may be started before that one's end:
+  /// the device and what the code was compiled for must both be of compute capability 9.0 or later.
+  bool starts_early = false;
+};
+cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes);
 
 /// Throws invalid_argument, with why_invalid_block_size's sentence, for a tuning that cannot launch.
 void check_tuning(const cuda_tuning& tuning);

