@@ -26,8 +26,9 @@
 ///   fold(acc&, value, index)   one element. Default: join(acc, accumulator_type(value))
 ///   result(const acc&)         -> result_type. Default: the accumulator itself
 ///
-/// accumulator_type and result_type are trivially copyable; both may be of any size that fits a block's shared memory
-/// (48 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones through scratch.
+/// accumulator_type and result_type are trivially copyable and default-constructible; both may be of any size that fits
+/// a block's shared memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones
+/// through scratch.
 ///
 /// A reducer whose accumulator is too large for a thread (a superaccumulator, a histogram) names a `thread_state` and
 ///   begin(acc& scratch)               -> thread_state; may keep a reference to scratch

@@ -15,7 +15,8 @@
 /// A unit compiled with -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
 namespace fanin {
 
-/// An element and where it stands: the smallest index among equals, -1 for an empty range.
+/// An element and where it stands: the smallest index among equals, -1 for an empty range. As the accumulator of a
+/// `_loc` reducer, the index of no element yet is INT64_MAX.
 template <class T>
 struct value_index {
   T value;
@@ -99,7 +100,8 @@ FANIN_FUNCTION constexpr T highest_identity() {
 template <class T>
 FANIN_FUNCTION constexpr T minimum(T a, T b) {
   if constexpr (std::floating_point<T>) {
-    return (b < a) || (b != b) || (b == a && is_negative(b)) ? b : a;
+    if (a < b) return a;  // the common cases first
+    return b < a || b != b || (b == a && is_negative(b)) ? b : a;
   } else {
     return b < a ? b : a;
   }
@@ -109,7 +111,8 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
 template <class T>
 FANIN_FUNCTION constexpr T maximum(T a, T b) {
   if constexpr (std::floating_point<T>) {
-    return (a < b) || (b != b) || (b == a && !is_negative(b)) ? b : a;
+    if (b < a) return a;
+    return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
   } else {
     return a < b ? b : a;
   }
@@ -140,9 +143,7 @@ FANIN_FUNCTION constexpr bool is_higher(const T& x, const T& y) {
 /// The index an accumulator has before any element: behind every index of a range, which may be negative ones too.
 inline constexpr std::int64_t no_index = INT64_MAX;
 
-FANIN_FUNCTION constexpr std::int64_t index_or_none(std::int64_t index) {
-  return index == no_index ? -1 : index;
-}
+FANIN_FUNCTION constexpr std::int64_t index_or_none(std::int64_t index) { return index == no_index ? -1 : index; }
 
 template <class T, class Prefers>
 FANIN_FUNCTION constexpr void keep_preferred(T& value, std::int64_t& index, const T& other, std::int64_t other_index,

@@ -29,7 +29,9 @@ class kokkos_reducer {
 
   kokkos_reducer(const Composite& composite, value_type* result) : composite_{composite}, result_{result} {}
 
-  FANIN_FUNCTION void init(value_type& slot) const { ::new (static_cast<void*>(&slot)) value_type{composite_.identity()}; }
+  FANIN_FUNCTION void init(value_type& slot) const {
+    ::new (static_cast<void*>(&slot)) value_type{composite_.identity()};
+  }
   FANIN_FUNCTION void join(value_type& into, const value_type& from) const { composite_.join(into.value, from.value); }
   FANIN_FUNCTION value_type& reference() const { return *result_; }
   FANIN_FUNCTION result_view_type view() const { return result_view_type(result_); }
@@ -67,9 +69,11 @@ struct kokkos_share {
     const std::int64_t size = least + (item < rest ? 1 : 0);
     if constexpr (Consecutive) {
       const std::int64_t begin = first + item * least + (item < rest ? item : rest);
-      for (std::int64_t i = begin; i < begin + size; ++i) each(i);
+      for (std::int64_t i = begin; i < begin + size; ++i)
+        each(i);
     } else {
-      for (std::int64_t k = 0; k < size; ++k) each(first + item + k * items);
+      for (std::int64_t k = 0; k < size; ++k)
+        each(first + item + k * items);
     }
   }
 };
@@ -91,8 +95,8 @@ FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const S
   composite.finish(state, scratch);
 }
 
-/// One work item per call, for reducers with a thread_state. Their scratch is the slot that Kokkos passes (shared memory
-/// on CUDA, where atomics need it); what earlier items left there is joined afterwards.
+/// One work item per call, for reducers with a thread_state. Their scratch is the slot that Kokkos passes (shared
+/// memory on CUDA, where atomics need it); what earlier items left there is joined afterwards.
 template <class F, class Composite, class Share>
 struct kokkos_share_functor {
   F f;
@@ -129,9 +133,7 @@ struct kokkos_halve_functor {
   kokkos_slot<typename Composite::accumulator_type>* partials;
   std::int64_t half;
 
-  FANIN_FUNCTION void operator()(std::int64_t i) const {
-    composite.join(partials[i].value, partials[i + half].value);
-  }
+  FANIN_FUNCTION void operator()(std::int64_t i) const { composite.join(partials[i].value, partials[i + half].value); }
 };
 
 /// Turns the accumulator into the result, where the next in line reads it.

@@ -26,9 +26,9 @@ namespace fanin {
 /// Move-only; buffers and ranges made on an object stay valid when it moves. Its work is in the order of the instance;
 /// the destructor waits for it. Any number of host threads may use one object, or objects that share an instance: their
 /// calls take turns. (Kokkos itself does not allow that on every space: an application that launches on the same
-/// instance beside Fanin takes care of that itself. Kokkos::Threads takes launches from one host thread only, others get
-/// state_error.) After Kokkos::finalize every call throws state_error. A functor that throws, and a failure inside of
-/// Kokkos, abort where Kokkos does.
+/// instance beside Fanin takes care of that itself. Kokkos::Threads takes launches from one host thread only, others
+/// get state_error.) After Kokkos::finalize every call throws state_error. A functor that throws, and a failure inside
+/// of Kokkos, abort where Kokkos does.
 ///
 /// The same bits from run to run for the same space and number of threads.
 template <class Space = Kokkos::DefaultExecutionSpace>
@@ -85,14 +85,16 @@ struct backend<kokkos<Space>> {
   static typename Composite::result_type reduce(handle_type state, const char* label, std::int64_t first,
                                                 std::int64_t count, const F& f, const Composite& c) {
     const Space& space = state->space("fanin::parallel_reduce");
-    return detail::kokkos_reduce(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), first, count, f, c);
+    return detail::kokkos_reduce(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce),
+                                 first, count, f, c);
   }
 
   template <class F, class Composite>
   static void reduce_into(handle_type state, const char* label, typename Composite::result_type* out,
                           std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
     const Space& space = state->space("fanin::parallel_reduce_into");
-    detail::kokkos_reduce_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), out, first, count, f, c);
+    detail::kokkos_reduce_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), out,
+                               first, count, f, c);
   }
 
   template <class T, class Composite>

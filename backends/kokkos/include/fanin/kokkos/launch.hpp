@@ -134,7 +134,8 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
         total = static_cast<slot*>(state.scratch(sizeof(slot)));
         reduce_to_slot<typename Space::memory_space, false>(space, label.get(), first, count, f, c, total);
       }
-      Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1), kokkos_result_functor<Composite>{c, total, out});
+      Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),
+                           kokkos_result_functor<Composite>{c, total, out});
     });
   }
 }

@@ -43,8 +43,8 @@ class kokkos_lifetime {
   /// Whether Kokkos is known to be usable.
   bool is_alive() const noexcept { return phase_.load(std::memory_order_acquire) == phase::alive; }
 
-  /// Makes Kokkos usable or throws state_error (also where Kokkos would abort for want of a CUDA device). Where nobody has initialised it, initialises it, and finalises it at
-  /// exit.
+  /// Makes Kokkos usable or throws state_error (also where Kokkos would abort for want of a CUDA device). Where nobody
+  /// has initialised it, initialises it, and finalises it at exit.
   void require(const char* call) {
     if (is_alive()) return;
     const std::lock_guard lock(mutex_);
@@ -117,8 +117,9 @@ class kokkos_lifetime {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
       (void)cudaGetLastError();
-      throw state_error(std::string(call) + ": this Kokkos was built with CUDA, and no CUDA device can be used: run where "
-                                            "one is, or use a Kokkos that was built without CUDA");
+      throw state_error(std::string(call) +
+                        ": this Kokkos was built with CUDA, and no CUDA device can be used: run where "
+                        "one is, or use a Kokkos that was built without CUDA");
     }
 #endif
     Kokkos::initialize(settings);
@@ -133,7 +134,8 @@ class kokkos_lifetime {
   void before_finalize() noexcept {
     const std::lock_guard lock(mutex_);
     phase_.store(phase::finalized, std::memory_order_release);
-    for (kokkos_resource* resource = first_; resource != nullptr; resource = resource->next_) resource->release();
+    for (kokkos_resource* resource = first_; resource != nullptr; resource = resource->next_)
+      resource->release();
     first_ = nullptr;
   }
 

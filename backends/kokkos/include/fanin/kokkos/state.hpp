@@ -9,8 +9,8 @@
 
 namespace fanin::detail {
 
-/// What a fanin::kokkos owns: the execution space instance, and scratch in its memory. On the heap, so that handles stay
-/// valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
+/// What a fanin::kokkos owns: the execution space instance, and scratch in its memory. On the heap, so that handles
+/// stay valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
 template <class Space>
 class kokkos_state final : public kokkos_resource {
  public:
@@ -25,8 +25,8 @@ class kokkos_state final : public kokkos_resource {
     return *space_;
   }
 
-  /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size grows,
-  /// after earlier work has ended. To be called with the instance to oneself.
+  /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size
+  /// grows, after earlier work has ended. To be called with the instance to oneself.
   void* scratch(std::size_t bytes) {
     if (bytes > scratch_bytes_) {
       constexpr std::size_t page = 4096;
