@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "spaces.hpp"
+
+namespace {
+
+/// Three different types: floats gathered in {double, count}, of which the mean comes out.
+struct mean {
+  using value_type = float;
+  struct accumulator_type {
+    double sum;
+    std::int64_t count;
+  };
+  using result_type = double;
+  FANIN_FUNCTION accumulator_type identity() const { return {0.0, 0}; }
+  FANIN_FUNCTION void fold(accumulator_type& acc, float value, std::int64_t) const {
+    acc.sum += static_cast<double>(value);
+    ++acc.count;
+  }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    into.sum += from.sum;
+    into.count += from.count;
+  }
+  FANIN_FUNCTION double result(const accumulator_type& acc) const {
+    return acc.count == 0 ? 0.0 : acc.sum / static_cast<double>(acc.count);
+  }
+};
+
+template <int Bins>
+struct counts {
+  std::int64_t of[Bins];
+  friend bool operator==(const counts&, const counts&) = default;
+};
+
+/// An accumulator of 8 * Bins bytes.
+template <int Bins>
+struct histogram {
+  using value_type = std::int32_t;
+  using accumulator_type = counts<Bins>;
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION void fold(accumulator_type& acc, std::int32_t value, std::int64_t) const { ++acc.of[value % Bins]; }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    for (int i = 0; i < Bins; ++i)
+      into.of[i] += from.of[i];
+  }
+};
+
+/// The same with a thread_state that adds to scratch directly and keeps bin 0 to itself until it is flushed.
+template <int Bins>
+struct flushing_histogram {
+  using value_type = std::int32_t;
+  using accumulator_type = counts<Bins>;
+  struct thread_state {
+    accumulator_type* scratch;
+    std::int64_t zeros;
+  };
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    for (int i = 0; i < Bins; ++i)
+      into.of[i] += from.of[i];
+  }
+  FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const { return {&scratch, 0}; }
+  FANIN_FUNCTION void fold(thread_state& state, std::int32_t value, std::int64_t) const {
+    if (value % Bins == 0) {
+      ++state.zeros;
+    } else {
+      fanin::atomic_fetch_add(state.scratch->of[value % Bins], std::int64_t{1});
+    }
+  }
+  FANIN_FUNCTION void flush(thread_state& state, accumulator_type& scratch) const {
+    fanin::atomic_fetch_add(scratch.of[0], state.zeros);
+  }
+};
+
+/// An accumulator whose size is no multiple of 4 (Kokkos's CUDA reductions move words).
+struct three_bits {
+  using value_type = std::int32_t;
+  struct accumulator_type {
+    std::int16_t seen[3];
+    friend bool operator==(const accumulator_type&, const accumulator_type&) = default;
+  };
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION void fold(accumulator_type& acc, std::int32_t value, std::int64_t) const {
+    acc.seen[value % 3] = static_cast<std::int16_t>(acc.seen[value % 3] | (1 << (value % 15)));
+  }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    for (int i = 0; i < 3; ++i)
+      into.seen[i] = static_cast<std::int16_t>(into.seen[i] | from.seen[i]);
+  }
+};
+
+struct index_itself {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }
+};
+
+struct scrambled_index {
+  FANIN_FUNCTION std::int32_t operator()(std::int64_t i) const {
+    return static_cast<std::int32_t>((static_cast<std::uint64_t>(i) * 2654435761u) >> 12 & 0xfffff);
+  }
+};
+
+struct store_index {
+  std::int64_t* to;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { to[i] = i * i; }
+};
+
+template <class Space>
+using kokkos_space = kokkos_case<Space>;
+TYPED_TEST_SUITE(kokkos_space, all_spaces);
+
+template <class Space, class Reducer>
+void compare_scrambled(Reducer reducer, std::int64_t n) {
+  fanin::kokkos<Space> exec;
+  const auto oracle = fanin::parallel_reduce(fanin::range(fanin::serial{}, n), scrambled_index{}, reducer);
+  using result = std::remove_cv_t<decltype(oracle)>;
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, reducer), oracle) << n;
+  fanin::buffer<result, fanin::kokkos<Space>> out(exec, 1);
+  fanin::parallel_reduce_into(out.data(), fanin::range(exec, n), scrambled_index{}, reducer);
+  EXPECT_EQ(value_of(out), oracle) << n;
+}
+
+TYPED_TEST(kokkos_space, three_types_in_one_reducer) {
+  fanin::kokkos<TypeParam> exec;
+  const auto data = to_space(exec, std::vector<float>{1, 2, 4, 9});
+  EXPECT_EQ(fanin::reduce(exec, data, mean{}), 4.0);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, 0), load<float>{nullptr}, mean{}), 0.0);
+}
+
+TYPED_TEST(kokkos_space, accumulators_of_600_bytes_and_more) {
+  static_assert(sizeof(histogram<75>::accumulator_type) == 600);
+  for (const std::int64_t n : {0, 1, 33, 100003}) {
+    compare_scrambled<TypeParam>(histogram<75>{}, n);
+    compare_scrambled<TypeParam>(histogram<750>{}, n);
+    compare_scrambled<TypeParam>(three_bits{}, n);
+  }
+}
+
+TYPED_TEST(kokkos_space, thread_states) {
+  for (const std::int64_t n : {0, 1, 31, 33, 65, 100003}) {
+    compare_scrambled<TypeParam>(flushing_histogram<75>{}, n);
+    compare_scrambled<TypeParam>(flushing_histogram<750>{}, n);
+    fanin::kokkos<TypeParam> exec;
+    const auto [flushed, plain, largest] =
+        fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, flushing_histogram<16>{}, histogram<16>{},
+                               fanin::max<std::int32_t>{});
+    const auto serial_range = fanin::range(fanin::serial{}, n);
+    EXPECT_EQ(flushed, plain);
+    EXPECT_EQ(plain, fanin::parallel_reduce(serial_range, scrambled_index{}, histogram<16>{}));
+    EXPECT_EQ(largest, fanin::parallel_reduce(serial_range, scrambled_index{}, fanin::max<std::int32_t>{}));
+  }
+}
+
+TYPED_TEST(kokkos_space, ranges_may_start_anywhere_in_64_bits) {
+  fanin::kokkos<TypeParam> exec;
+  const std::int64_t high = std::int64_t{1} << 40;
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, high, high + 1000), index_itself{}, fanin::sum<std::int64_t>{}),
+            1000 * high + 999 * 500);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, -1000, 10), index_itself{}, fanin::min<std::int64_t>{}), -1000);
+}
+
+TYPED_TEST(kokkos_space, parallel_for_and_buffers) {
+  fanin::kokkos<TypeParam> exec;
+  fanin::buffer<std::int64_t, fanin::kokkos<TypeParam>> squares(exec, 1000);
+  fanin::parallel_for("squares", fanin::range(exec, 1000), store_index{squares.data()});
+  exec.synchronize();
+  std::vector<std::int64_t> host(1000);
+  squares.copy_to(host);
+  for (std::int64_t i = 0; i < 1000; ++i)
+    ASSERT_EQ(host[static_cast<std::size_t>(i)], i * i);
+  fanin::buffer<std::int64_t, fanin::kokkos<TypeParam>> none(exec, 0);
+  EXPECT_EQ(none.data(), nullptr);
+}
+
+TYPED_TEST(kokkos_space, buffers_and_ranges_survive_a_move_of_the_object) {
+  fanin::kokkos<TypeParam> moved;
+  fanin::kokkos<TypeParam> exec;
+  const auto data = to_space(exec, std::vector<int>{3, 4});
+  const auto range = fanin::range(exec, 2);
+  moved = std::move(exec);
+  EXPECT_EQ(fanin::parallel_reduce(range, load<int>{data.data()}, fanin::sum<int>{}), 7);
+  EXPECT_EQ(fanin::reduce(moved, data, fanin::prod<int>{}), 12);
+  EXPECT_THROW(fanin::range(exec, 2), fanin::state_error);  // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW(exec.synchronize(), fanin::state_error);     // NOLINT(bugprone-use-after-move)
+}
+
+TYPED_TEST(kokkos_space, takes_the_callers_instance) {
+  fanin::kokkos<TypeParam> whole;
+  if (fanin::detail::is_kokkos_threads<TypeParam>) GTEST_SKIP() << "Kokkos::Threads has one instance";
+  if (whole.space().concurrency() < 2 && fanin::detail::is_kokkos_openmp<TypeParam>) {
+    GTEST_SKIP() << "a space of one thread cannot be partitioned";
+  }
+  const auto parts = Kokkos::Experimental::partition_space(whole.space(), 1, 1);
+  fanin::kokkos first{parts[0]};
+  fanin::kokkos second{parts[1]};
+  static_assert(std::is_same_v<decltype(first), fanin::kokkos<TypeParam>>);
+  EXPECT_TRUE(first.space() == parts[0]);
+  EXPECT_FALSE(first.space() == second.space());
+  EXPECT_FALSE(first.space() == whole.space());
+  for (auto* exec : {&first, &second, &whole}) {
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(*exec, 100001), index_itself{}, fanin::sum<std::int64_t>{}),
+              5000050000);
+  }
+}
+
+std::string last_kernel;
+void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) {
+  last_kernel = name;
+}
+
+TYPED_TEST(kokkos_space, labels_reach_kokkoss_tools) {
+  fanin::kokkos<TypeParam> exec;
+  namespace tools = Kokkos::Tools::Experimental;
+  tools::set_begin_parallel_reduce_callback(note_kernel);
+  const auto range = fanin::range(exec, 10);
+  last_kernel.clear();
+  fanin::parallel_reduce("norm2", range, index_itself{}, fanin::sum<std::int64_t>{});
+  EXPECT_EQ(last_kernel, "norm2");
+  fanin::parallel_reduce(range, index_itself{}, fanin::sum<std::int64_t>{});
+  EXPECT_EQ(last_kernel, "fanin::parallel_reduce");
+  tools::set_begin_parallel_reduce_callback(nullptr);
+}
+
+TYPED_TEST(kokkos_space, no_memory_is_an_error) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end the process when there is no memory";
+#endif
+  fanin::kokkos<TypeParam> exec;
+  using buffer = fanin::buffer<double, fanin::kokkos<TypeParam>>;
+  constexpr std::int64_t too_many = std::int64_t{1} << 58;
+  if constexpr (fanin::detail::is_host_space<TypeParam>) {
+    EXPECT_THROW(buffer(exec, too_many), std::bad_alloc);
+  } else {
+    EXPECT_THROW(buffer(exec, too_many), fanin::error);
+  }
+}
+
+TYPED_TEST(kokkos_space, host_memory_is_refused_where_it_cannot_be_reached) {
+  if (fanin::detail::is_host_space<TypeParam>) GTEST_SKIP() << "this space reaches host memory";
+  fanin::kokkos<TypeParam> exec;
+  const std::vector<double> host(10);
+  EXPECT_THROW(fanin::reduce(exec, host, fanin::sum<double>{}), fanin::invalid_argument);
+  std::int64_t out = 0;
+  EXPECT_THROW(fanin::parallel_reduce_into(&out, fanin::range(exec, 10), index_itself{}, fanin::sum<std::int64_t>{}),
+               fanin::invalid_argument);
+}
+
+/// What spaces do whose blocks cannot hold the accumulator; run here on every space.
+TYPED_TEST(kokkos_space, accumulators_may_merge_through_scratch) {
+  fanin::kokkos<TypeParam> exec;
+  auto& state = *fanin::backend<fanin::kokkos<TypeParam>>::handle(exec);
+  const auto composite = fanin::detail::make_composite(histogram<750>{}, flushing_histogram<75>{});
+  using slot = fanin::detail::kokkos_slot<decltype(composite)::accumulator_type>;
+  for (const std::int64_t n : {0, 1, 33, 100003}) {
+    const slot* from =
+        fanin::detail::reduce_through_scratch(state, exec.space(), "scratch", -5, n, scrambled_index{}, composite);
+    exec.synchronize();
+    std::vector<slot> total(1);
+    fanin::copy_to_host(exec, std::span<const slot>(from, 1), std::span<slot>(total));
+    const auto oracle = fanin::parallel_reduce(fanin::range(fanin::serial{}, -5, n - 5), scrambled_index{},
+                                               histogram<750>{}, histogram<75>{});
+    EXPECT_EQ(get<0>(total[0].value), get<0>(oracle));
+    EXPECT_EQ(get<1>(total[0].value), get<1>(oracle));
+  }
+}
+
+struct count_visit {
+  int* visits;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { ++visits[i + 3]; }
+};
+
+/// Every index goes to one work item, once.
+template <bool Consecutive>
+void expect_every_index_once() {
+  for (const std::int64_t count : {0, 1, 7, 64, 1000}) {
+    for (const std::int64_t items : {1, 2, 7, 33}) {
+      std::vector<int> visits(static_cast<std::size_t>(count));
+      const fanin::detail::kokkos_share<Consecutive> share{-3, count, items};
+      for (std::int64_t item = 0; item < items; ++item)
+        share.visit(item, count_visit{visits.data()});
+      EXPECT_EQ(visits, std::vector<int>(static_cast<std::size_t>(count), 1)) << count << " over " << items;
+    }
+  }
+}
+
+TEST(kokkos_share, consecutive_and_strided_shares_cover_every_index_once) {
+  expect_every_index_once<true>();
+  expect_every_index_once<false>();
+}
+
+template <std::size_t Size>
+struct bytes {
+  char of[Size];
+};
+static_assert(sizeof(fanin::detail::kokkos_slot<bytes<1>>) == 1);
+static_assert(sizeof(fanin::detail::kokkos_slot<bytes<2>>) == 2);
+static_assert(sizeof(fanin::detail::kokkos_slot<bytes<3>>) == 4);
+static_assert(sizeof(fanin::detail::kokkos_slot<bytes<6>>) == 8);
+static_assert(sizeof(fanin::detail::kokkos_slot<double>) == 8);
+
+}  // namespace

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// fanin-perf's harness: what counts as a right answer, and what becomes of a wrong one.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/contender.hpp"
+#include "harness/oracle.hpp"
+#include "harness/options.hpp"
+#include "harness/runner.hpp"
+#include "harness/values.hpp"
+
+namespace {
+
+using namespace fanin_perf;
+
+template <class T>
+data_source source_of(const std::vector<T>& values) {
+  data_source data;
+  data.type = element_of<T>;
+  data.array = reinterpret_cast<const std::byte*>(values.data());
+  return data;
+}
+
+template <class T>
+reference right_of(const std::vector<T>& values, operation op) {
+  return right_answer(source_of(values), op, static_cast<std::int64_t>(values.size()));
+}
+
+template <class T>
+std::string fault_of(const std::vector<T>& values, operation op, const answer& got, contender who = {}) {
+  return find_fault(who, got, right_of(values, op), source_of(values), op,
+                    static_cast<std::int64_t>(values.size()));
+}
+
+TEST(oracle, hand_checked_integers) {
+  const std::vector<std::int32_t> values{5, -7, 3, -7, 9};
+  EXPECT_EQ(right_of(values, operation::sum).value.value<std::int32_t>(), 3);
+  EXPECT_EQ(right_of(values, operation::min).value.value<std::int32_t>(), -7);
+  EXPECT_EQ(right_of(values, operation::max).value.value<std::int32_t>(), 9);
+  EXPECT_EQ(right_of(values, operation::min_loc).value.index, 1);
+  EXPECT_EQ(right_of(values, operation::max_loc).value.index, 4);
+  EXPECT_EQ(right_of(values, operation::sum_of_squares).value.value<std::int32_t>(), 213);
+  EXPECT_EQ(right_of(values, operation::dot).value.value<std::int32_t>(), 213);
+}
+
+TEST(oracle, integer_sums_wrap) {
+  const std::vector<std::int32_t> values{std::numeric_limits<std::int32_t>::max(), 2};
+  EXPECT_EQ(right_of(values, operation::sum).value.value<std::int32_t>(),
+            std::numeric_limits<std::int32_t>::min() + 1);
+  const std::vector<std::uint64_t> large{std::numeric_limits<std::uint64_t>::max(), 2};
+  EXPECT_EQ(right_of(large, operation::sum).value.value<std::uint64_t>(), 1u);
+}
+
+TEST(oracle, float_sums_are_exact_beyond_their_type) {
+  const std::vector<double> values{1e16, 1.0, -1e16};
+  EXPECT_EQ(right_of(values, operation::sum).value.real, 1.0);
+}
+
+TEST(oracle, nan_wins_and_negative_zero_is_less) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values{1.0, nan, -3.0, nan};
+  EXPECT_TRUE(std::isnan(right_of(values, operation::min).value.real));
+  EXPECT_EQ(right_of(values, operation::max_loc).value.index, 1);
+  EXPECT_TRUE(std::isnan(right_of(values, operation::sum).value.real));
+  EXPECT_EQ(right_of(std::vector<double>{0.0, -0.0, 0.0}, operation::min_loc).value.index, 1);
+}
+
+TEST(oracle, threads_agree_with_one_loop) {
+  const std::int64_t n = (std::int64_t{1} << 19) + 7;
+  data_source data;
+  data.type = element::i64;
+  data.seed = 3;
+  std::uint64_t sum = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t at = -1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto value = value_at<std::int64_t>(3, static_cast<std::uint64_t>(i));
+    sum += static_cast<std::uint64_t>(value);
+    if (value < least) {
+      least = value;
+      at = i;
+    }
+  }
+  EXPECT_EQ(right_answer(data, operation::sum, n).value.word, sum);
+  EXPECT_EQ(right_answer(data, operation::min_loc, n).value.value<std::int64_t>(), least);
+  EXPECT_EQ(right_answer(data, operation::min_loc, n).value.index, at);
+}
+
+TEST(verdict, a_sum_within_its_bound_is_right) {
+  std::vector<float> values(1000, 0.1F);
+  float sum = 0;
+  for (const float v : values) sum += v;
+  EXPECT_EQ(fault_of(values, operation::sum, answer::of(sum)), "");
+  contender pairwise;
+  pairwise.halving = true;
+  EXPECT_NE(fault_of(values, operation::sum, answer::of(sum + 0.01F), pairwise), "");
+}
+
+TEST(verdict, a_dropped_element_is_found) {
+  const std::vector<double> values(100000, 1.0);
+  EXPECT_NE(fault_of(values, operation::sum, answer::of(99999.0)), "");
+  const std::vector<std::int32_t> integers(100, 7);
+  EXPECT_NE(fault_of(integers, operation::sum, answer::of(std::int32_t{693})), "");
+}
+
+TEST(verdict, indices) {
+  const std::vector<std::int32_t> values{4, 2, 2, 9};
+  const auto at = [](std::int64_t index) { return answer::of(std::int32_t{2}, index); };
+  EXPECT_EQ(fault_of(values, operation::min_loc, at(1)), "");
+  EXPECT_NE(fault_of(values, operation::min_loc, at(2)), "");
+  contender any;
+  any.smallest_index = false;
+  EXPECT_EQ(fault_of(values, operation::min_loc, at(2), any), "");
+  EXPECT_NE(fault_of(values, operation::min_loc, at(3), any), "");
+  EXPECT_NE(fault_of(values, operation::min_loc, at(4), any), "");
+  EXPECT_NE(fault_of(values, operation::min_loc, at(-1), any), "");
+}
+
+TEST(verdict, nan_is_not_accepted_for_a_number) {
+  const std::vector<float> values{1, 2, 3};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(fault_of(values, operation::sum, answer::of(nan)), "");
+  EXPECT_NE(fault_of(values, operation::max, answer::of(nan)), "");
+}
+
+TEST(sizes, lists_and_ranges) {
+  EXPECT_EQ(parse_sizes("1000"), (std::vector<std::int64_t>{1000}));
+  EXPECT_EQ(parse_sizes("2^3..2^5,7"), (std::vector<std::int64_t>{7, 8, 16, 32}));
+  EXPECT_EQ(parse_sizes("2^4..2^8:4"), (std::vector<std::int64_t>{16, 64, 256}));
+  EXPECT_EQ(parse_sizes("2^33"), (std::vector<std::int64_t>{std::int64_t{1} << 33}));
+  for (const char* wrong : {"", "x", "2^", "3^4", "2^41", "0", "-5", "2^5..2^3", "8..64:1", "99999999999999999999"}) {
+    EXPECT_THROW(parse_sizes(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(text, brings_back_the_same_bits) {
+  EXPECT_EQ(std::stod(to_text(answer::of(0.1))), 0.1);
+  EXPECT_EQ(std::stof(to_text(answer::of(0.1F))), 0.1F);
+  EXPECT_EQ(to_text(answer::of(std::int32_t{-3})), "-3");
+  EXPECT_EQ(to_text(answer::of(std::numeric_limits<std::uint64_t>::max())), "18446744073709551615");
+  EXPECT_EQ(to_text(answer::of(std::numeric_limits<double>::quiet_NaN())), "nan");
+}
+
+// A contender for i64 sums that leaves out `dropped` elements at the end.
+struct sum_family {
+  template <class T, operation Op>
+  static constexpr bool offers() {
+    return std::is_same_v<T, std::int64_t> && Op == operation::sum;
+  }
+
+  std::int64_t dropped = 0;
+  bool throws = false;
+
+  template <class T, operation Op>
+  std::unique_ptr<call> make(const workload& work) const {
+    if (throws) throw std::runtime_error("cannot be prepared");
+    return make_blocking<T>(work, [left_out = dropped](const T* x, const T*, std::int64_t n) {
+      T sum = 0;
+      for (std::int64_t i = 0; i < n - left_out; ++i) sum = wrapping_sum(sum, x[i]);
+      return sum;
+    });
+  }
+};
+
+run_result run_with(const contender_list& contenders) {
+  options chosen;
+  chosen.types = {element::i64};
+  chosen.operations = {operation::sum};
+  chosen.sizes = chosen.host_sizes = {1000, 4096};
+  chosen.series = 3;
+  chosen.quick = true;
+  return run_all(chosen, contenders, nullptr);
+}
+
+TEST(run, right_contenders_are_timed_in_every_series) {
+  contender who;
+  who.name = "plain";
+  who.is_baseline = true;
+  const contender_list contenders{of_family(who, sum_family{}), of_family(who, sum_family{})};
+  const run_result result = run_with(contenders);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 4u);
+  for (const row& r : result.rows) {
+    EXPECT_EQ(r.fault, "");
+    EXPECT_EQ(r.series_us.size(), 3u);
+    EXPECT_GT(r.time_us, 0);
+    EXPECT_EQ(r.bytes, r.n * 8);
+    ASSERT_TRUE(r.ratio_to_kokkos.has_value());
+    EXPECT_LE(*r.ratio_to_kokkos, 1.0);
+  }
+  EXPECT_GT(result.bandwidth.host_gbs, 0);
+}
+
+TEST(run, wrong_contenders_are_reported_and_not_timed) {
+  contender who;
+  who.name = "wrong";
+  const contender_list contenders{of_family(who, sum_family{}), of_family(who, sum_family{.dropped = 1}),
+                                  of_family(who, sum_family{.throws = true})};
+  const run_result result = run_with(contenders);
+  EXPECT_FALSE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 6u);
+  for (std::size_t k = 0; k < result.rows.size(); k += 3) {
+    EXPECT_EQ(result.rows[k].fault, "");
+    EXPECT_NE(result.rows[k + 1].fault, "");
+    EXPECT_TRUE(result.rows[k + 1].series_us.empty());
+    EXPECT_EQ(result.rows[k + 2].fault, "cannot be prepared");
+  }
+}
+
+}  // namespace
