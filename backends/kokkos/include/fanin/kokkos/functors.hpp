@@ -43,14 +43,16 @@ class kokkos_reducer {
   value_type* result_;
 };
 
-/// One index per call, into the accumulator that Kokkos passes.
+/// One index per call, into the accumulator that Kokkos passes. Kokkos counts from 0: on CUDA its loop wraps around near
+/// the largest index, since it steps by a grid's width beyond the end.
 template <class F, class Composite>
 struct kokkos_element_functor {
   F f;
   Composite composite;
+  std::int64_t first;
 
   FANIN_FUNCTION void operator()(std::int64_t i, kokkos_slot<typename Composite::accumulator_type>& slot) const {
-    composite.accumulate(f, slot.value, i);
+    composite.accumulate(f, slot.value, first + i);
   }
 };
 
@@ -149,7 +151,8 @@ struct kokkos_result_functor {
 template <class F>
 struct kokkos_for_functor {
   F f;
-  FANIN_FUNCTION void operator()(std::int64_t i) const { f(i); }
+  std::int64_t first;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { f(first + i); }
 };
 
 template <class T>

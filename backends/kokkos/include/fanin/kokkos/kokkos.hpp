@@ -118,7 +118,7 @@ struct backend<kokkos<Space>> {
     const Space& space = state->space("fanin::parallel_for");
     detail::launch_alone(space, [&] {
       Kokkos::parallel_for(detail::kokkos_label(label, detail::kokkos_call::parallel_for).get(),
-                           detail::kokkos_range<Space>(space, first, first + count), detail::kokkos_for_functor<F>{f});
+                           detail::kokkos_range<Space>(space, 0, count), detail::kokkos_for_functor<F>{f, first});
     });
   }
 

@@ -48,8 +48,10 @@ using kokkos_range = Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>
 template <class Composite>
 inline constexpr bool fits_kokkos_block = sizeof(kokkos_slot<typename Composite::accumulator_type>) <= 1024;
 
+/// So are those of a thread_state, which are updated atomically: what Kokkos passes may be a thread's local memory.
 template <class Space, class Composite>
-inline constexpr bool through_scratch = !is_host_space<Space> && !fits_kokkos_block<Composite>;
+inline constexpr bool through_scratch =
+    !is_host_space<Space> && (Composite::has_any_state || !fits_kokkos_block<Composite>);
 
 /// How many work items share `count` indices: as many as run at once, none with only a few indices.
 template <class Space>
@@ -70,8 +72,8 @@ void reduce_to_slot(const Space& space, const std::string& label, std::int64_t f
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
                             kokkos_share_functor<F, Composite, share>{f, c, {first, count, items}}, reducer);
   } else {
-    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, first, first + count),
-                            kokkos_element_functor<F, Composite>{f, c}, reducer);
+    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, count),
+                            kokkos_element_functor<F, Composite>{f, c, first}, reducer);
   }
 }
 

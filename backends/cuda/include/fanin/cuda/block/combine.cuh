@@ -44,7 +44,7 @@ __device__ void combine_states(const Composite& c, typename Composite::state_typ
       reducer.flush(get<K>(state), get<K>(scratch));
     } else {
       auto value = get<K>(state);
-      combine_in_block<Stage, sizeof(value)>(reducer, value, shared, blockDim.x);
+      combine_in_block<Stage, Composite::largest_accumulator>(reducer, value, shared, blockDim.x);
       if (threadIdx.x == 0) get<K>(scratch) = value;
     }
   };

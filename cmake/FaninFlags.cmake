@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# fanin_project_target(<target>...)
+#
+# Warnings, warnings as errors and sanitizers for Fanin's own targets: libraries with sources, tests,
+# fanin-perf, examples. Nothing of it reaches a consumer.
+
+function(fanin_project_target)
+  set(warnings -Wall -Wextra -Wconversion -Wshadow)
+  list(JOIN warnings "," warnings_for_nvcc)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(
+      ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>"
+                        "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${warnings_for_nvcc}>")
+    if(FANIN_WARNINGS_AS_ERRORS)
+      target_compile_options(
+        ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Werror>"
+                          "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Werror>")
+    endif()
+    if(FANIN_SANITIZE)
+      target_compile_options(
+        ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${FANIN_SANITIZE}>"
+                          "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>"
+                          "$<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>")
+      target_link_options(${target} PRIVATE "-fsanitize=${FANIN_SANITIZE}")
+    endif()
+  endforeach()
+endfunction()

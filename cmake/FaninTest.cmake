@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the tests are declared. Included where FANIN_ENABLE_TESTS is ON.
+#
+#   fanin_add_test(<name> SOURCES <source>... [PORTABLE|CUDA] [LIBS <library>...] [LABELS <label>...]
+#                  [TIMEOUT <seconds>])
+#       A GoogleTest program (a main() comes from gtest_main unless a source has one). Its sources are
+#       compiled as C++; with PORTABLE in the language that the enabled backends need (fanin_target); with
+#       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
+#       Each test case becomes a ctest test, listed when ctest runs; a skipped case counts as skipped.
+#
+#   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex> [LANGUAGE CUDA] [LIBS <library>...]
+#                               [DEFINITIONS <definition>...])
+#       Passes when the compiler refuses the source, and a line with "error" in it matches the regex.
+#
+#   fanin_add_compile_pass_test(<name> SOURCE <source> [LANGUAGE CUDA] [LIBS ...] [DEFINITIONS ...])
+#       The twin: the same flags, and the source must compile.
+#
+#   fanin_add_header_tests(<target> [EXCLUDE <regex>...])
+#       Compiles every header of fanin_core, fanin_serial, fanin_kokkos or fanin_cuda on its own, included
+#       twice, with the build. A .cuh, or any header of a backend that needs nvcc, is compiled by nvcc.
+
+include(GoogleTest)
+find_package(GTest REQUIRED)
+
+set(fanin_test_support_dir "${CMAKE_CURRENT_LIST_DIR}")
+
+function(_fanin_test_target target)
+  target_link_libraries(${target} PRIVATE fanin::fanin ${ARGN})
+  fanin_project_target(${target})
+endfunction()
+
+function(fanin_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT" "SOURCES;LIBS;LABELS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "fanin_add_test(${name}): no SOURCES, or unknown: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_CUDA AND NOT FANIN_ENABLE_CUDA)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+
+  add_executable(${name} ${arg_SOURCES})
+  _fanin_test_target(${name} GTest::gtest GTest::gtest_main ${arg_LIBS})
+  if(arg_PORTABLE)
+    fanin_target(${name})
+  elseif(arg_CUDA)
+    set_source_files_properties(${arg_SOURCES} PROPERTIES LANGUAGE CUDA)
+  endif()
+
+  set(labels)
+  if(arg_LABELS)
+    set(labels LABELS "${arg_LABELS}")
+  endif()
+  # PRE_TEST: the program lists its cases when ctest runs and not while building, so that a machine which
+  # cannot run it can still build it.
+  gtest_discover_tests(
+    ${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 120
+    TEST_PREFIX "${name}."
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ${labels})
+endfunction()
+
+# An object library for one source that is compiled on its own.
+function(_fanin_add_compile_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL "${arg_SOURCE}")
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  _fanin_test_target(${name} ${arg_LIBS})
+  if(arg_LANGUAGE)
+    # Not a property of the source: its twin in the other language may share the file.
+    set(copy "${CMAKE_CURRENT_BINARY_DIR}/${name}.cu")
+    if(arg_LANGUAGE STREQUAL "CUDA" AND arg_SOURCE MATCHES "\\.cpp$")
+      get_filename_component(source "${arg_SOURCE}" ABSOLUTE)
+      file(CONFIGURE OUTPUT "${copy}" CONTENT "#include \"${source}\"\n")
+      set_target_properties(${name} PROPERTIES SOURCES "${copy}")
+    endif()
+  endif()
+endfunction()
+
+function(_fanin_add_compile_test name verdict)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE;EXPECT;LANGUAGE" "LIBS;DEFINITIONS")
+  if(arg_LANGUAGE STREQUAL "CUDA" AND NOT FANIN_ENABLE_CUDA)
+    return()
+  endif()
+  _fanin_add_compile_target(
+    ${name}
+    SOURCE "${arg_SOURCE}"
+    LANGUAGE "${arg_LANGUAGE}"
+    LIBS ${arg_LIBS}
+    DEFINITIONS ${arg_DEFINITIONS})
+  add_test(NAME ${name}
+           COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" "-DTARGET=${name}" "-DCONFIG=$<CONFIG>"
+                   "-DVERDICT=${verdict}" "-DEXPECT=${arg_EXPECT}" -P
+                   "${fanin_test_support_dir}/FaninCompileTest.cmake")
+  # Two builds in one build tree at once would disturb each other.
+  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK fanin_build_tree LABELS compile TIMEOUT 300)
+endfunction()
+
+function(fanin_add_compile_fail_test name)
+  _fanin_add_compile_test(${name} FAIL ${ARGN})
+endfunction()
+
+function(fanin_add_compile_pass_test name)
+  _fanin_add_compile_test(${name} PASS ${ARGN})
+endfunction()
+
+function(fanin_add_header_tests target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCLUDE")
+  get_target_property(directory ${target} FANIN_HEADER_DIR)
+  file(
+    GLOB_RECURSE headers
+    RELATIVE "${directory}"
+    CONFIGURE_DEPENDS "${directory}/*.hpp" "${directory}/*.cuh")
+
+  foreach(regex IN LISTS arg_EXCLUDE)
+    list(FILTER headers EXCLUDE REGEX "${regex}")
+  endforeach()
+
+  set(sources)
+  foreach(header IN LISTS headers)
+    set(extension cpp)
+    if(header MATCHES "\\.cuh$" OR (FANIN_KOKKOS_NEEDS_CUDA AND target MATCHES "fanin.*kokkos"))
+      set(extension cu)
+    endif()
+    string(MAKE_C_IDENTIFIER "${header}" unit)
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/headers/${unit}.${extension}")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "#include <${header}>\n#include <${header}>\n")
+    list(APPEND sources "${source}")
+  endforeach()
+
+  if(sources)
+    string(REPLACE "::" "_" name "${target}_headers")
+    add_library(${name} OBJECT ${sources})
+    fanin_project_target(${name})
+    target_link_libraries(${name} PRIVATE ${target})
+  endif()
+endfunction()

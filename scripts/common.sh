@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+# Functions for the scripts beside this file: set-up, builds with progress. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/build/venv
+logs=$root/build/logs
+mkdir -p "$logs"
+
+# What each step needs. A tool that is on PATH counts, however it came there.
+tools=(g++:g++ cmake:cmake ninja:ninja-build python3:python3)
+build_libraries=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libcli11-dev libfmt-dev
+  nlohmann-json3-dev libzip-dev)
+check_tools=(clang++:clang libclang-rt-14-dev)
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# --- Debian packages -----------------------------------------------------------------------------------
+
+is_installed() { [[ $(dpkg-query -W -f='${Status}' "$1" 2>/dev/null) == "install ok installed" ]]; }
+
+# ensure_packages ITEM...   an ITEM is a Debian package, or COMMAND:PACKAGE.
+# Installs what is missing where this user may, otherwise prints the one line to run. Quiet when all is there.
+ensure_packages() {
+  local item missing=()
+  for item in "$@"; do
+    if [[ $item == *:* ]]; then
+      command -v "${item%%:*}" >/dev/null || missing+=("${item##*:}")
+    elif command -v dpkg-query >/dev/null; then
+      is_installed "$item" || missing+=("$item")
+    fi
+  done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+
+  local sudo=()
+  if [[ $EUID -ne 0 ]]; then
+    sudo=(sudo)
+    if ! command -v apt-get >/dev/null || ! sudo -n true 2>/dev/null; then
+      die "Packages are missing. Run this, then this script again:
+  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}"
+    fi
+  fi
+  command -v apt-get >/dev/null ||
+    die "There is no apt-get here. Install what these Debian packages hold: ${missing[*]}"
+
+  say "Installing Debian packages: ${missing[*]}"
+  run_logged "apt-get update" "$logs/apt.log" "${sudo[@]}" apt-get update || exit 1
+  run_logged "apt-get install" "$logs/apt.log" "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}" || exit 1
+}
+
+# --- Python --------------------------------------------------------------------------------------------
+
+# ensure_venv REQUIREMENTS...   the virtual environment in the build tree; reinstalled when a list changes.
+ensure_venv() {
+  if [[ ! -x $venv/bin/python ]] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    python3 -c 'import ensurepip, venv' 2>/dev/null || ensure_packages python3-venv
+    rm -rf "$venv"
+    run_logged "Python environment" "$logs/venv.log" python3 -m venv "$venv" || exit 1
+  fi
+  local list stamp
+  for list in "$@"; do
+    stamp=$venv/$(basename "$list").installed
+    cmp -s "$list" "$stamp" && continue
+    run_logged "Python packages of $(basename "$list")" "$logs/venv.log" \
+      "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list" || exit 1
+    cp "$list" "$stamp"
+  done
+}
+
+# --- What is here --------------------------------------------------------------------------------------
+
+has_gpu() { nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
+
+# Also finds a toolkit in its usual place that is not on PATH.
+has_nvcc() {
+  command -v nvcc >/dev/null && return 0
+  if [[ -x /usr/local/cuda/bin/nvcc ]]; then
+    PATH=/usr/local/cuda/bin:$PATH
+    return 0
+  fi
+  return 1
+}
+
+# Compilations at once: one a core, and 2 GiB of memory for each.
+parallel_jobs() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable:/ { print int($2 / 2097152) }' /proc/meminfo 2>/dev/null || echo "$cores")
+  if ((memory < 1)); then memory=1; fi
+  echo $((cores < memory ? cores : memory))
+}
+
+# --- Long work -----------------------------------------------------------------------------------------
+
+# run_logged TITLE LOG COMMAND...   Output goes to LOG (appended). While it runs: on a terminal, one line
+# with the time and ninja's last "[n/m]"; elsewhere such a line every 20 seconds. On failure, the log's end.
+run_logged() {
+  local title=$1 log=$2 pid status start=$SECONDS last=0 now
+  shift 2
+  printf '\n$ %s\n' "$*" >>"$log"
+  local from
+  from=$(($(wc -c <"$log") + 1))
+  "$@" >>"$log" 2>&1 &
+  pid=$!
+  # shellcheck disable=SC2064  # the process of now
+  trap "kill $pid 2>/dev/null; exit 130" INT TERM
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    now=$((SECONDS - start))
+    if [[ -t 1 ]]; then
+      ((now == last)) || printf '\r\033[K%s' "$(progress_line "$title" "$now" "$log" "$from")"
+      last=$now
+    elif ((now - last >= 20)); then
+      progress_line "$title" "$now" "$log" "$from"
+      last=$now
+    fi
+  done
+  status=0
+  wait "$pid" || status=$?
+  trap - INT TERM
+  [[ ! -t 1 ]] || printf '\r\033[K'
+  if [[ $status -ne 0 ]]; then
+    say "$title failed (exit status $status). The end of $log:"
+    tail -c "+$from" "$log" | tail -n 60 | sed 's/^/  | /'
+  fi
+  return "$status"
+}
+
+# "build host: 12 of 48 (31 s)", from ninja's "[12/48]" or ctest's "12/48 Test"
+progress_line() {
+  local count
+  count=$(tail -c "+$4" "$3" | tail -c 4000 | grep -oE '^(\[[0-9]+/[0-9]+\]| *[0-9]+/[0-9]+ Test)' |
+    tail -n 1 | grep -oE '[0-9]+/[0-9]+' || true)
+  printf '%s: %s(%d s)\n' "$1" "${count:+${count/\// of } }" "$2"
+}
+
+# configure PRESET [CMAKE ARGUMENT...]
+configure() {
+  local preset=$1
+  shift
+  local arguments=("$@")
+  [[ ! -x $venv/bin/python ]] || arguments+=("-DPython3_EXECUTABLE=$venv/bin/python")
+  (cd "$root" && run_logged "configure $preset" "$logs/$preset.log" cmake --preset "$preset" "${arguments[@]}")
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  local arguments=()
+  [[ $# -eq 0 ]] || arguments=(--target "$@")
+  (cd "$root" && run_logged "build $preset" "$logs/$preset.log" \
+    cmake --build --preset "$preset" --parallel "$(parallel_jobs)" "${arguments[@]}")
+}

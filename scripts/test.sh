@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/test.sh [--quick] [--no-cuda]
+
+Installs what is missing, builds, and runs everything that is tested, in stages:
+  format    clang-format
+  host      serial and Kokkos (Serial, OpenMP), examples, README snippets, compile-fail tests
+  install   consumers outside the tree, by find_package and by add_subdirectory
+  asan      the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
+  tsan      serial and Kokkos Serial under ThreadSanitizer
+  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 60)
+  cuda      where nvcc is: every backend; tests that need a GPU skip where there is none
+
+  --quick     format and host only
+  --no-cuda   without the stage cuda
+
+A stage that fails does not keep the next from running. The last line is "N passed, N failed, N skipped".
+Logs: build/logs.
+TEXT
+}
+
+quick=
+cuda=1
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --quick) quick=1 ;;
+    --no-cuda) cuda= ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+ensure_packages "${tools[@]}" "${build_libraries[@]}" "${check_tools[@]}"
+ensure_venv "$root/scripts/requirements.txt"
+
+passed=0
+failed=0
+skipped=0
+summary=()
+
+# stage NAME COMMAND...   runs it, whatever came before, and notes time and result.
+stage() {
+  local name=$1 start=$SECONDS before=$failed note=
+  shift
+  say "== $name"
+  stage_note=
+  if "$@"; then
+    note=ok
+  else
+    note=FAILED
+    # What failed before any test ran counts as one failure.
+    if ((failed == before)); then failed=$((failed + 1)); fi
+  fi
+  summary+=("$(printf '%-8s %-7s %5d s  %s' "$name" "$note" $((SECONDS - start)) "$stage_note")")
+  say "${summary[-1]}"
+}
+
+# count_tests FILE   adds up a JUnit report of ctest.
+count_tests() {
+  local counts run fail skip
+  counts=$(python3 - "$1" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as tree
+
+suite = tree.parse(sys.argv[1]).getroot()
+status = [case.get("status") for case in suite.iter("testcase")]
+print(status.count("run"), status.count("fail"), len(status) - status.count("run") - status.count("fail"))
+PYTHON
+  ) || return 1
+  read -r run fail skip <<<"$counts"
+  passed=$((passed + run))
+  failed=$((failed + fail))
+  skipped=$((skipped + skip))
+  stage_note="${stage_note:+$stage_note; }$run passed, $fail failed, $skip skipped"
+}
+
+# test_preset PRESET [CTEST ARGUMENT...]
+test_preset() {
+  local preset=$1 report=$root/build/$1/ctest.xml status=0
+  shift
+  rm -f "$report"
+  (cd "$root" && run_logged "test $preset" "$logs/$preset-tests.log" \
+    ctest --preset "$preset" --output-junit "$report" --parallel "$(nproc)" "$@") || status=$?
+  count_tests "$report" || return 1
+  return "$status"
+}
+
+format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
+
+# The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
+preset_stage() { configure "$1" && build "$1" && test_preset "$@"; }
+
+fuzz_stage() {
+  configure fuzz && build fuzz fanin_fuzz_npy || return 1
+  local seconds=${FANIN_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
+  mkdir -p "$corpus"
+  (cd "$root/build/fuzz" && run_logged "fuzz" "$logs/fuzz.log" perf/input/fanin_fuzz_npy \
+    -max_total_time="$seconds" -timeout=10 -dict="$root/perf/input/fuzz_npy.dict" \
+    "$corpus" "$root/perf/input/fuzz_seeds") || return 1
+  passed=$((passed + 1))
+  stage_note="$(grep -oE 'Done [0-9]+ runs in [0-9]+' "$logs/fuzz.log" | tail -n 1) s"
+}
+
+stage format format_stage
+stage host preset_stage host --label-exclude '^install$'
+if [[ -z $quick ]]; then
+  stage install test_preset host --label-regex '^install$'
+  stage asan preset_stage asan
+  stage tsan preset_stage tsan
+  stage fuzz fuzz_stage
+  if [[ -n $cuda ]] && has_nvcc; then
+    stage cuda preset_stage cuda
+  elif [[ -n $cuda ]]; then
+    say "No stage cuda: there is no nvcc here."
+  fi
+fi
+
+say "== summary"
+printf '%s\n' "${summary[@]}"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+((failed == 0))

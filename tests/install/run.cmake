@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# One step of the install tests, run by ctest (see CMakeLists.txt). Everything happens in a folder outside
+# the source and the build tree, so that their paths in an installed file or a consumer's build show.
+
+cmake_minimum_required(VERSION 3.25)
+
+if(DEFINED ENV{TMPDIR})
+  set(stage "$ENV{TMPDIR}/fanin-install-${KEY}")
+else()
+  set(stage "/tmp/fanin-install-${KEY}")
+endif()
+set(prefix "${stage}/moved")
+set(sources "${stage}/sources")
+
+# Runs a command, prints its output, and stops the test when it fails.
+function(run)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
+  message("${output}")
+  set(output "${output}" PARENT_SCOPE)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "This command failed (${result}): ${command}")
+  endif()
+endfunction()
+
+# Stops when a text file under a folder mentions the source or the build tree.
+function(check_no_paths folder)
+  foreach(path IN ITEMS "${BUILD_DIR}" "${SOURCE_DIR}")
+    execute_process(COMMAND grep -rIlF -e "${path}" "${folder}" OUTPUT_VARIABLE files)
+    if(files)
+      message(FATAL_ERROR "These files mention ${path}:\n${files}")
+    endif()
+  endforeach()
+endfunction()
+
+# Configures and builds a consumer against the moved prefix.
+function(build_consumer name)
+  set(build "${stage}/build-${name}")
+  set(arguments "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+                -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+  if(CUDA_COMPILER)
+    list(APPEND arguments "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}")
+  endif()
+  run("${CMAKE_COMMAND}" -S "${sources}/${name}" -B "${build}" -G "${GENERATOR}" ${arguments} ${ARGN})
+  run("${CMAKE_COMMAND}" --build "${build}")
+  set(build "${build}" PARENT_SCOPE)
+endfunction()
+
+function(find_gpu out)
+  execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE result)
+  if(result EQUAL 0 AND gpus MATCHES "GPU")
+    set(${out} ON PARENT_SCOPE)
+  else()
+    set(${out} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(STEP STREQUAL "prefix")
+  file(REMOVE_RECURSE "${stage}")
+  run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${stage}/installed" --config "${CONFIG}")
+  file(RENAME "${stage}/installed" "${prefix}")
+  check_no_paths("${prefix}")
+  foreach(consumer IN ITEMS application plain subdirectory)
+    file(COPY "${SOURCE_DIR}/tests/install/${consumer}" DESTINATION "${sources}")
+  endforeach()
+
+elseif(STEP STREQUAL "cleanup")
+  file(REMOVE_RECURSE "${stage}")
+
+elseif(STEP STREQUAL "plain")
+  build_consumer(plain)
+  check_no_paths("${build}")
+  find_gpu(gpu)
+  if(HAS_CUDA AND gpu)
+    run("${build}/plain" gpu)
+  else()
+    run("${build}/plain")
+  endif()
+
+elseif(STEP STREQUAL "application")
+  build_consumer(application -DWITH_CUDA=${NEEDS_CUDA} -DFANIN_DEFAULT_BACKEND=${BACKEND})
+  check_no_paths("${build}")
+  find_gpu(gpu)
+  # A Kokkos with CUDA starts on a machine with a GPU only.
+  if(BACKEND STREQUAL "cuda" OR (BACKEND STREQUAL "kokkos" AND NEEDS_CUDA))
+    if(NOT gpu)
+      message("Built. Not run: skipped: there is no GPU.")
+      return()
+    endif()
+  endif()
+  run("${build}/application")
+  if(NOT output MATCHES "backend: ${BACKEND}")
+    message(FATAL_ERROR "Configured for ${BACKEND}, the application did not say so.")
+  endif()
+
+elseif(STEP STREQUAL "unknown_backend")
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${sources}/plain" -B "${stage}/build-unknown" -G "${GENERATOR}"
+            "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+            -DFANIN_DEFAULT_BACKEND=abacus
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE output
+    RESULT_VARIABLE result)
+  message("${output}")
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(result EQUAL 0 OR NOT output MATCHES "FANIN_DEFAULT_BACKEND is \"abacus\"; the Fanin in .* was built with: serial")
+    message(FATAL_ERROR "An unknown backend must be refused in words.")
+  endif()
+
+elseif(STEP STREQUAL "subdirectory")
+  build_consumer(subdirectory "-DFANIN_SOURCE_DIR=${SOURCE_DIR}" -DFANIN_ENABLE_KOKKOS=OFF
+                 -DFANIN_ENABLE_CUDA=OFF)
+  run("${build}/application")
+  # What it installs, another project finds, with the serial backend and nothing else.
+  run("${CMAKE_COMMAND}" --install "${build}" --prefix "${stage}/serial_only")
+  set(prefix "${stage}/serial_only")
+  file(REMOVE_RECURSE "${sources}/serial_only")
+  file(COPY "${sources}/plain/" DESTINATION "${sources}/serial_only")
+  build_consumer(serial_only)
+  run("${build}/plain")
+
+else()
+  message(FATAL_ERROR "There is no step \"${STEP}\".")
+endif()
