@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "harness/contender.hpp"
-#include "harness/oracle.hpp"
 #include "harness/options.hpp"
+#include "harness/oracle.hpp"
 #include "harness/runner.hpp"
 #include "harness/values.hpp"
 
@@ -36,8 +36,7 @@ reference right_of(const std::vector<T>& values, operation op) {
 
 template <class T>
 std::string fault_of(const std::vector<T>& values, operation op, const answer& got, contender who = {}) {
-  return find_fault(who, got, right_of(values, op), source_of(values), op,
-                    static_cast<std::int64_t>(values.size()));
+  return find_fault(who, got, right_of(values, op), source_of(values), op, static_cast<std::int64_t>(values.size()));
 }
 
 TEST(oracle, hand_checked_integers) {
@@ -53,8 +52,7 @@ TEST(oracle, hand_checked_integers) {
 
 TEST(oracle, integer_sums_wrap) {
   const std::vector<std::int32_t> values{std::numeric_limits<std::int32_t>::max(), 2};
-  EXPECT_EQ(right_of(values, operation::sum).value.value<std::int32_t>(),
-            std::numeric_limits<std::int32_t>::min() + 1);
+  EXPECT_EQ(right_of(values, operation::sum).value.value<std::int32_t>(), std::numeric_limits<std::int32_t>::min() + 1);
   const std::vector<std::uint64_t> large{std::numeric_limits<std::uint64_t>::max(), 2};
   EXPECT_EQ(right_of(large, operation::sum).value.value<std::uint64_t>(), 1u);
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// CUB's device-wide reductions, with temporary storage allocated once. Compiled with the toolkit's
+// CCCL, and once more with the newer headers of FANIN_CCCL_INCLUDE_DIR where these are given.
+
+#include <cub/device/device_reduce.cuh>
+#include <cub/version.cuh>
+#include <cuda/std/functional>
+#include <optional>
+#include <string>
+
+#include "contenders/device_calls.hpp"
+#include "contenders/functors.hpp"
+#include "harness/registry.hpp"
+
+#ifndef FANIN_PERF_CUB_WHEEL
+#define FANIN_PERF_CUB_WHEEL 0
+#endif
+
+namespace fanin_perf {
+namespace {
+
+template <class T, operation Op>
+class cub_reduction {
+ public:
+  explicit cub_reduction(const workload& work) : stream_(static_cast<cudaStream_t>(work.stream)) {
+    FANIN_PERF_CHECK(call_cub(nullptr, work.x<T>(0), work.n, nullptr));
+    storage_.emplace(bytes_);
+  }
+
+  void enqueue(const T* x, const T*, std::int64_t n, slot<T>* to) {
+    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, to));
+  }
+
+ private:
+  // Without storage it only asks how much is needed.
+  cudaError_t call_cub(void* storage, const T* x, std::int64_t n, slot<T>* to) {
+    using reduce = cub::DeviceReduce;
+    T* value = to == nullptr ? nullptr : &to->value;
+    [[maybe_unused]] std::int64_t* index = to == nullptr ? nullptr : &to->index;
+    if constexpr (Op == operation::sum) {
+      return reduce::Sum(storage, bytes_, x, value, n, stream_);
+    } else if constexpr (Op == operation::min) {
+      return reduce::Min(storage, bytes_, x, value, n, stream_);
+    } else if constexpr (Op == operation::max) {
+      return reduce::Max(storage, bytes_, x, value, n, stream_);
+    } else if constexpr (Op == operation::min_loc) {
+      return reduce::ArgMin(storage, bytes_, x, value, index, n, stream_);
+    } else if constexpr (Op == operation::max_loc) {
+      return reduce::ArgMax(storage, bytes_, x, value, index, n, stream_);
+    } else {
+      return reduce::TransformReduce(storage, bytes_, x, value, n, cuda::std::plus<T>{}, square<T>{}, T{}, stream_);
+    }
+  }
+
+  cudaStream_t stream_;
+  std::size_t bytes_ = 0;
+  std::optional<device_array<std::byte>> storage_;
+};
+
+// A selection: each combination costs seconds of compilation.
+struct cub_library {
+  template <class T, operation Op>
+  static constexpr bool offers() {
+    return !std::is_unsigned_v<T> && Op != operation::dot && (std::is_floating_point_v<T> || !has_index(Op)) &&
+           (sizeof(T) == 4 || Op != operation::sum_of_squares || std::is_floating_point_v<T>);
+  }
+
+  template <class T, operation Op>
+  using reduction = cub_reduction<T, Op>;
+};
+
+void add(registry& to, const std::string& name) {
+  to.versions[name] = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
+                      std::to_string(CUB_SUBMINOR_VERSION);
+  contender who;
+  who.name = name;
+  who.backend = "cuda";
+  who.where = place::gpu;
+  who.propagates_nan = false;
+  who.lanes = 16384;
+  who.to = destination::device;
+  to.add(of_family(who, device_family<cub_library>{.to_host = false}));
+  who.to = destination::host;
+  to.add(of_family(who, device_family<cub_library>{.to_host = true}));
+}
+
+}  // namespace
+
+#if FANIN_PERF_CUB_WHEEL
+void add_cub_wheel(registry& to) { add(to, "cub-wheel"); }
+#else
+void add_cub(registry& to) { add(to, "cub"); }
+#endif
+
+}  // namespace fanin_perf

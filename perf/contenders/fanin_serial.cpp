@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// fanin::serial in its two orders.
+
+#include "contenders/fanin_calls.hpp"
+#include "harness/registry.hpp"
+
+namespace fanin_perf {
+namespace {
+
+struct left_to_right {
+  fanin::serial operator()(const workload&) const { return fanin::serial{}; }
+};
+
+struct recursive_halving {
+  fanin::serial operator()(const workload&) const { return fanin::serial(fanin::serial_order::recursive_halving); }
+};
+
+contender described(const char* strategy) {
+  contender who;
+  who.name = "fanin";
+  who.backend = "serial";
+  who.strategy = strategy;
+  who.form = "span";
+  return who;
+}
+
+}  // namespace
+
+void add_fanin_serial(registry& to) {
+  to.add(of_family(described("left_to_right"), fanin_blocking<left_to_right>{}));
+  contender halving = described("recursive_halving");
+  halving.halving = true;
+  // Each call takes scratch for n / 2 accumulators from the system.
+  halving.largest = std::int64_t{1} << 22;
+  to.add(of_family(halving, fanin_blocking<recursive_halving>{}));
+}
+
+}  // namespace fanin_perf

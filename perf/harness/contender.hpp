@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A contender: one way to compute a reduction, behind an interface that the harness can time.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/answer.hpp"
+#include "harness/kinds.hpp"
+
+namespace fanin_perf {
+
+/// The data of one case: arrays that follow each other in a pool, all of the same size, so that
+/// calls rotate over more memory than the caches hold.
+struct workload {
+  element type = element::f32;
+  operation op = operation::sum;
+  std::int64_t n = 0;
+  const std::byte* pool = nullptr;  ///< in the memory of the place where the contender runs
+  std::int64_t array_bytes = 0;     ///< one array, rounded up to 256 bytes
+  std::int64_t stride = 0;          ///< from one buffer (one array, or two for dot) to the next
+  std::int64_t buffers = 0;
+  void* stream = nullptr;  ///< cudaStream_t; null on the host
+
+  template <class T>
+  const T* x(std::int64_t buffer) const {
+    return reinterpret_cast<const T*>(pool + buffer * stride);
+  }
+  template <class T>
+  const T* y(std::int64_t buffer) const {
+    return reinterpret_cast<const T*>(pool + buffer * stride + array_bytes);
+  }
+  std::int64_t bytes() const { return n * size_of(type) * arrays_of(op); }
+};
+
+/// One contender prepared for one workload.
+class call {
+ public:
+  call() = default;
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+  virtual ~call() = default;
+
+  /// Computes `count` answers, from buffer `first` on, going round. With the destination `host`
+  /// each value is there before the next call starts; with `device` the calls are only enqueued.
+  virtual void run(std::int64_t first, std::int64_t count) = 0;
+
+  /// The answer of the last call of run(); waits for it.
+  virtual answer last() = 0;
+};
+
+struct contender {
+  std::string name;      ///< fanin, std, kokkos, cub, thrust, cublas
+  std::string backend;   ///< serial, kokkos-serial, kokkos-openmp, kokkos-cuda, cuda
+  std::string strategy;  ///< of Fanin's; empty elsewhere
+  std::string form;      ///< span, f(i), f(i, acc)
+  place where = place::one_thread;
+  destination to = destination::host;
+  bool is_baseline = false;    ///< plain Kokkos at its best, what ratios refer to
+  bool smallest_index = true;  ///< false: any index of the extreme value is right
+  bool propagates_nan = true;  ///< false: left out where the data holds a NaN
+  std::int64_t largest = 0;    ///< most elements it takes of synthetic data; 0: any
+  double lanes = 1;            ///< independent partial sums, at least; see error_bound()
+  bool halving = false;        ///< sums pairwise, by recursive halving
+
+  std::function<bool(element, operation)> offers;
+  std::function<std::unique_ptr<call>(const workload&)> prepare;
+
+  /// As the tables and plots name it, as in "fanin one_pass, f(i)".
+  std::string label() const;
+};
+
+using contender_list = std::vector<contender>;
+
+/// Completes a contender from a family: a class with `offers<T, Op>()` and `make<T, Op>(workload)`.
+template <class Family>
+contender of_family(contender described, Family family = {}) {
+  described.offers = [](element type, operation op) {
+    return with_type(type, [&](auto t) {
+      return with_operation(op, [](auto o) {
+        constexpr bool offered = Family::template offers<typename decltype(t)::type, decltype(o)::value>();
+        return offered;
+      });
+    });
+  };
+  described.prepare = [family](const workload& work) {
+    return with_type(work.type, [&](auto t) {
+      return with_operation(work.op, [&](auto o) -> std::unique_ptr<call> {
+        using value = typename decltype(t)::type;
+        constexpr operation op = decltype(o)::value;
+        constexpr bool offered = Family::template offers<value, op>();
+        if constexpr (offered) {
+          return family.template make<value, op>(work);
+        } else {
+          return nullptr;
+        }
+      });
+    });
+  };
+  return described;
+}
+
+/// A call that has its value on the host when it returns: `compute(x, y, n)` gives the value, or a
+/// pair of value and index.
+template <class T, class Compute>
+class blocking_call final : public call {
+ public:
+  blocking_call(const workload& work, Compute compute) : work_(work), compute_(std::move(compute)) {}
+
+  void run(std::int64_t first, std::int64_t count) override {
+    std::int64_t buffer = first;
+    for (std::int64_t i = 0; i < count; ++i) {
+      last_ = compute_(work_.x<T>(buffer), work_.y<T>(buffer), work_.n);
+      // The answer counts as read, so that no call is optimised away.
+      asm volatile("" : : "r"(&last_) : "memory");
+      if (++buffer == work_.buffers) buffer = 0;
+    }
+  }
+
+  answer last() override {
+    if constexpr (requires { last_.second; }) {
+      return answer::of<T>(last_.first, last_.second);
+    } else {
+      return answer::of<T>(last_);
+    }
+  }
+
+ private:
+  using result = std::invoke_result_t<Compute&, const T*, const T*, std::int64_t>;
+
+  workload work_;
+  Compute compute_;
+  result last_{};
+};
+
+template <class T, class Compute>
+std::unique_ptr<call> make_blocking(const workload& work, Compute compute) {
+  return std::make_unique<blocking_call<T, Compute>>(work, std::move(compute));
+}
+
+}  // namespace fanin_perf

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The GPU as a place to measure, without CUDA's headers, so that units without CUDA can use it.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/kinds.hpp"
+
+namespace fanin_perf {
+
+struct device_facts {
+  std::string gpu;
+  std::string driver;        ///< the kernel driver's version, as in 580.95.05
+  std::string cuda_driver;   ///< the CUDA version that the driver offers
+  std::string cuda_runtime;  ///< the CUDA version of the build
+  int multiprocessors = 0;
+  std::int64_t memory = 0;
+  std::int64_t l2_bytes = 0;
+};
+
+/// Device 0, one stream, one pool of data. Members throw std::runtime_error with CUDA's error.
+class device {
+ public:
+  device() = default;
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+  virtual ~device() = default;
+
+  virtual const device_facts& facts() const = 0;
+  virtual void* stream() = 0;  ///< cudaStream_t
+
+  /// A pool of at least `bytes`; what an earlier, smaller one held is lost.
+  virtual std::byte* pool(std::int64_t bytes) = 0;
+  virtual void fill(element type, std::uint64_t seed) = 0;
+  virtual void fill_copies(const std::byte* source, std::int64_t bytes, std::int64_t stride) = 0;
+
+  /// Seconds between events before and after what `enqueue` puts on the stream.
+  virtual double time(const std::function<void()>& enqueue) = 0;
+
+  /// GB/s of plain 16-byte loads over the pool: 512 threads, 4 loads in flight, 4 blocks an SM.
+  virtual double measure_read() = 0;
+
+  /// Seconds from launch to return of an empty kernel and a wait for the stream.
+  virtual double measure_blocking_floor() = 0;
+};
+
+/// Null where there is no usable GPU; `why_not` then says why, in words.
+std::unique_ptr<device> open_device(std::string& why_not);
+
+}  // namespace fanin_perf

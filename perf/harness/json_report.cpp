@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/json_report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <fanin/config.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "fanin_perf_commit.hpp"
+#include "harness/build.hpp"
+#include "harness/host.hpp"
+#include "harness/numbers.hpp"
+
+namespace fanin_perf {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr int schema = 1;
+
+// Values are text, since JSON has no NaN, no infinity and no certain 64-bit integers.
+json answer_to_json(const answer& a, bool with_index) {
+  json out{{"value", to_text(a)}};
+  if (with_index) out["index"] = a.index;
+  return out;
+}
+
+std::string timing_name(const contender& who) {
+  if (who.where != place::gpu) return "host";
+  return who.to == destination::device ? "calls" : "blocking";
+}
+
+json row_to_json(const row& r) {
+  const contender& who = *r.who;
+  json out{{"contender", who.name},
+           {"backend", who.backend},
+           {"strategy", who.strategy},
+           {"form", who.form},
+           {"label", who.label()},
+           {"place", name(who.where)},
+           {"operation", name(r.op)},
+           {"type", name(r.type)},
+           {"n", r.n},
+           {"bytes", r.bytes},
+           {"destination", name(who.to)},
+           {"timing", timing_name(who)},
+           {"input", r.input < 0 ? json(nullptr) : json(r.input)},
+           {"ok", r.fault.empty()},
+           {"answer", answer_to_json(r.got, has_index(r.op))},
+           {"reference", answer_to_json(r.right, has_index(r.op))},
+           {"error_bound", r.bound}};
+  if (r.input >= 0 && has_index(r.op)) out["answer"]["numpy_index"] = r.numpy_index;
+  if (!r.fault.empty()) {
+    out["fault"] = r.fault;
+    return out;
+  }
+  out["calls_per_series"] = r.calls;
+  out["series_us"] = r.series_us;
+  out["median_us"] = median(r.series_us);
+  out["min_us"] = smallest(r.series_us);
+  out["statistic"] = who.where == place::gpu ? "median" : "min";
+  out["time_us"] = r.time_us;
+  out["gbs"] = r.gbs;
+  out["share_of_limit"] = r.share_of_limit;
+  out["ratio_to_kokkos"] = r.ratio_to_kokkos ? json(*r.ratio_to_kokkos) : json(nullptr);
+  out["is_kokkos_baseline"] = who.is_baseline;
+  return out;
+}
+
+json input_to_json(const input_facts& facts) {
+  return {{"file", facts.file},
+          {"array", facts.array},
+          {"label", facts.label()},
+          {"dtype", facts.dtype},
+          {"type", name(facts.type)},
+          {"note", facts.note},
+          {"shape", facts.shape},
+          {"fortran_order", facts.fortran_order},
+          {"n", facts.n},
+          {"has_nan", facts.has_nan},
+          {"left_out", facts.left_out}};
+}
+
+json meta_to_json(const options& chosen, const std::map<std::string, std::string>& versions, const device* gpu) {
+  const host_facts host = look_at_host();
+  json meta{
+      {"program", "fanin-perf"},
+      {"fanin", FANIN_VERSION_STRING},
+      {"commit", FANIN_PERF_COMMIT},
+      {"dirty", FANIN_PERF_DIRTY != 0},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"compiler", FANIN_PERF_COMPILER},
+      {"build_type", FANIN_PERF_BUILD_TYPE},
+      {"host",
+       {{"cpu", host.cpu}, {"threads", host.hardware_threads}, {"last_level_cache_bytes", host.last_level_cache}}},
+      {"versions", versions},
+      {"seed", chosen.seed},
+      {"series", chosen.series},
+      {"quick", chosen.quick}};
+  if (gpu == nullptr) {
+    meta["gpu"] = nullptr;
+    return meta;
+  }
+  const device_facts& facts = gpu->facts();
+  meta["gpu"] = {{"name", facts.gpu},
+                 {"driver", facts.driver},
+                 {"cuda_driver", facts.cuda_driver},
+                 {"cuda_runtime", facts.cuda_runtime},
+                 {"cuda_compiler", FANIN_PERF_CUDA_COMPILER},
+                 {"multiprocessors", facts.multiprocessors},
+                 {"memory_bytes", facts.memory},
+                 {"l2_bytes", facts.l2_bytes}};
+  return meta;
+}
+
+json limits_to_json(const limits& found) {
+  json out = json::object();
+  if (found.host_gbs > 0) {
+    out["host"] = {{"read_gbs", found.host_gbs},
+                   {"read_one_thread_gbs", found.host_one_thread_gbs},
+                   {"how",
+                    "streaming read over 512 MiB in passes of 64 and 512 MiB, eight accumulators a thread, all "
+                    "threads, best pass"}};
+  }
+  if (found.device_gbs > 0) {
+    out["device"] = {
+        {"read_gbs", found.device_gbs},
+        {"how", "plain 16-byte loads over 4 GiB, 512 threads, 4 loads in flight, 4 blocks an SM, best of 20"},
+        {"blocking_floor_us", found.device_blocking_floor_us},
+        {"blocking_floor_how", "an empty kernel and a wait for its stream, median of 1000"}};
+  }
+  return out;
+}
+
+std::string size_text(std::int64_t n) {
+  for (int k = 10; k <= 40; ++k) {
+    if (n == std::int64_t{1} << k) return fmt::format("2^{}", k);
+  }
+  return fmt::format("{}", n);
+}
+
+}  // namespace
+
+std::string contender::label() const {
+  std::string text = name;
+  if (!strategy.empty()) text += " " + strategy;
+  if (!form.empty() && form != "span") text += ", " + form;
+  if (backend.starts_with("kokkos-")) {
+    text += " " + (name == "kokkos" ? backend.substr(std::string_view("kokkos-").size()) : backend);
+  }
+  return text;
+}
+
+std::string input_facts::label() const {
+  const std::string base = std::filesystem::path(file).filename().string();
+  return array.empty() ? base : array + " of " + base;
+}
+
+void check_writable(const std::string& file) {
+  const bool was_there = std::ifstream(file).good();
+  if (!std::ofstream(file, std::ios::app)) {
+    throw std::runtime_error("cannot write " + file + ": check its folder and permissions");
+  }
+  if (!was_there) std::remove(file.c_str());
+}
+
+void write_json(const std::string& file, const run_result& result, const options& chosen,
+                const std::map<std::string, std::string>& versions, const device* gpu) {
+  // A line for each input and row, so that two runs can be compared by line.
+  std::ofstream to(file);
+  to << fmt::format("{{\n\"schema\": {},\n\"meta\": {},\n\"limits\": {},\n\"inputs\": [", schema,
+                    meta_to_json(chosen, versions, gpu).dump(1), limits_to_json(result.bandwidth).dump(1));
+  const char* separator = "\n";
+  for (const input_facts& facts : result.inputs) {
+    to << separator << input_to_json(facts).dump();
+    separator = ",\n";
+  }
+  to << "\n],\n\"rows\": [";
+  separator = "\n";
+  for (const row& r : result.rows) {
+    to << separator << row_to_json(r).dump();
+    separator = ",\n";
+  }
+  to << "\n]\n}\n";
+  to.close();
+  if (!to) throw std::runtime_error("cannot write " + file + ": check its folder, permissions and space");
+}
+
+std::string to_table(const run_result& result) {
+  std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:>11} {:>9} {:>6} {:>9}\n", "n", "type", "operation",
+                                 "contender", "to", "time us", "GB/s", "limit", "x Kokkos");
+  for (const row& r : result.rows) {
+    text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} ", size_text(r.n), name(r.type), name(r.op), r.who->label(),
+                        name(r.who->to));
+    if (!r.fault.empty()) {
+      text += "WRONG: " + r.fault + "\n";
+      continue;
+    }
+    text += fmt::format("{:>11.2f} {:>9.2f} {:>5.0f}% {:>9}\n", r.time_us, r.gbs, r.share_of_limit * 100,
+                        r.ratio_to_kokkos ? fmt::format("{:.2f}", *r.ratio_to_kokkos) : "");
+  }
+  return text;
+}
+
+}  // namespace fanin_perf

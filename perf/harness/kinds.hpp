@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What fanin-perf can be asked for: element types, operations and places, with the names that the
+// command line, the JSON and the tables use.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace fanin_perf {
+
+enum class element : std::uint8_t { i32, i64, u32, u64, f32, f64 };
+enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot };
+
+/// Where a call runs; contenders of one place are compared with each other.
+enum class place : std::uint8_t { one_thread, all_threads, gpu };
+
+/// Where the result of a call goes.
+enum class destination : std::uint8_t { host, device };
+
+inline constexpr std::array<std::string_view, 6> element_names{"i32", "i64", "u32", "u64", "f32", "f64"};
+inline constexpr std::array<std::string_view, 7> operation_names{
+    "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot"};
+inline constexpr std::array<std::string_view, 3> place_names{"one-thread", "all-threads", "gpu"};
+inline constexpr std::array<std::string_view, 2> destination_names{"host", "device"};
+
+constexpr std::string_view name(element e) { return element_names[static_cast<std::size_t>(e)]; }
+constexpr std::string_view name(operation o) { return operation_names[static_cast<std::size_t>(o)]; }
+constexpr std::string_view name(place p) { return place_names[static_cast<std::size_t>(p)]; }
+constexpr std::string_view name(destination d) { return destination_names[static_cast<std::size_t>(d)]; }
+
+template <class Enum, std::size_t Count>
+constexpr std::optional<Enum> find_name(const std::array<std::string_view, Count>& names, std::string_view wanted) {
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (names[i] == wanted) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64; }
+constexpr bool is_unsigned(element e) { return e == element::u32 || e == element::u64; }
+constexpr std::int64_t size_of(element e) {
+  return e == element::i32 || e == element::u32 || e == element::f32 ? 4 : 8;
+}
+
+constexpr bool has_index(operation o) { return o == operation::min_loc || o == operation::max_loc; }
+constexpr bool is_sum(operation o) {
+  return o == operation::sum || o == operation::sum_of_squares || o == operation::dot;
+}
+constexpr std::int64_t arrays_of(operation o) { return o == operation::dot ? 2 : 1; }
+
+template <class T>
+inline constexpr element element_of = [] {
+  if constexpr (std::is_same_v<T, std::int32_t>) return element::i32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return element::i64;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return element::u32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return element::u64;
+  if constexpr (std::is_same_v<T, float>) return element::f32;
+  if constexpr (std::is_same_v<T, double>) return element::f64;
+}();
+
+/// Calls `f(std::type_identity<T>{})` with the C++ type of `e`.
+template <class Function>
+constexpr decltype(auto) with_type(element e, Function&& f) {
+  switch (e) {
+    case element::i32: return f(std::type_identity<std::int32_t>{});
+    case element::i64: return f(std::type_identity<std::int64_t>{});
+    case element::u32: return f(std::type_identity<std::uint32_t>{});
+    case element::u64: return f(std::type_identity<std::uint64_t>{});
+    case element::f32: return f(std::type_identity<float>{});
+    case element::f64: break;
+  }
+  return f(std::type_identity<double>{});
+}
+
+template <operation Op>
+using operation_constant = std::integral_constant<operation, Op>;
+
+/// Calls `f(operation_constant<o>{})`.
+template <class Function>
+constexpr decltype(auto) with_operation(operation o, Function&& f) {
+  switch (o) {
+    case operation::sum: return f(operation_constant<operation::sum>{});
+    case operation::min: return f(operation_constant<operation::min>{});
+    case operation::max: return f(operation_constant<operation::max>{});
+    case operation::min_loc: return f(operation_constant<operation::min_loc>{});
+    case operation::max_loc: return f(operation_constant<operation::max_loc>{});
+    case operation::sum_of_squares: return f(operation_constant<operation::sum_of_squares>{});
+    case operation::dot: break;
+  }
+  return f(operation_constant<operation::dot>{});
+}
+
+}  // namespace fanin_perf

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <stdexcept>
+
+namespace fanin_perf {
+namespace {
+
+using names = std::vector<std::string>;
+
+constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+names names_of(const contender_list& known, const std::function<std::string(const contender&)>& field) {
+  names found;
+  for (const contender& who : known) {
+    const std::string text = field(who);
+    if (!text.empty() && std::find(found.begin(), found.end(), text) == found.end()) {
+      found.push_back(text);
+    }
+  }
+  return found;
+}
+
+names backend_names(const contender_list& known) {
+  return names_of(known, [](const contender& who) { return who.backend; });
+}
+names strategy_names(const contender_list& known) {
+  return names_of(known, [](const contender& who) { return who.strategy; });
+}
+names contender_names(const contender_list& known) {
+  return names_of(known, [](const contender& who) { return who.name; });
+}
+
+template <class List>
+std::string joined(const List& list) {
+  std::string text;
+  for (const auto& item : list) {
+    if (!text.empty()) text += ", ";
+    text += item;
+  }
+  return text;
+}
+
+bool contains(const names& list, const std::string& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+template <class List>
+CLI::Validator one_of(std::string what, const List& list, bool or_all) {
+  names valid(list.begin(), list.end());
+  if (or_all) valid.insert(valid.begin(), "all");
+  return CLI::Validator(
+      [what = std::move(what), valid](std::string& given) -> std::string {
+        if (contains(valid, given)) return {};
+        return fmt::format("there is no {} \"{}\"; there are: {}", what, given, joined(valid));
+      },
+      "", "");
+}
+
+std::int64_t parse_size(std::string_view text) {
+  const auto number = [&](std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (status != std::errc{} || end != digits.data() + digits.size()) {
+      throw std::invalid_argument(
+          fmt::format("\"{}\" is no size; give numbers as 1000 or 2^20, ranges as 2^10..2^26", text));
+    }
+    return value;
+  };
+  const auto caret = text.find('^');
+  std::int64_t size = 0;
+  if (caret == std::string_view::npos) {
+    size = number(text);
+  } else {
+    const std::int64_t base = number(text.substr(0, caret));
+    const std::int64_t exponent = number(text.substr(caret + 1));
+    if (base != 2 || exponent < 0 || exponent > 40) {
+      throw std::invalid_argument(fmt::format("\"{}\" is no size; powers go from 2^0 to 2^40", text));
+    }
+    size = std::int64_t{1} << exponent;
+  }
+  if (size < 1 || size > largest_size) {
+    throw std::invalid_argument(fmt::format("the size {} is out of range; sizes go from 1 to 2^40", text));
+  }
+  return size;
+}
+
+template <class Enum, class Table>
+std::vector<Enum> to_enums(const names& given, const Table& table) {
+  std::vector<Enum> found;
+  for (const std::string& text : given) {
+    if (text == "all") {
+      found.clear();
+      for (std::size_t i = 0; i < table.size(); ++i) found.push_back(static_cast<Enum>(i));
+      return found;
+    }
+    const auto value = *find_name<Enum>(table, text);
+    if (std::find(found.begin(), found.end(), value) == found.end()) found.push_back(value);
+  }
+  return found;
+}
+
+// --array belongs to the --input before it, so the order on the command line counts.
+std::vector<input_choice> pair_inputs(const CLI::App& app, const CLI::Option* input, const CLI::Option* array) {
+  std::vector<input_choice> chosen;
+  std::size_t files = 0;
+  std::size_t arrays = 0;
+  for (const CLI::Option* option : app.parse_order()) {
+    if (option == input) {
+      chosen.push_back({input->results().at(files++), {}});
+    } else if (option == array) {
+      if (chosen.empty() || !chosen.back().array.empty()) {
+        throw std::invalid_argument(
+            "--array names an array of the --input before it: give one --array for each --input");
+      }
+      chosen.back().array = array->results().at(arrays++);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> parse_sizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const auto dots = item.find("..");
+    if (dots == std::string_view::npos) {
+      sizes.push_back(parse_size(item));
+      continue;
+    }
+    std::string_view last = item.substr(dots + 2);
+    std::int64_t factor = 2;
+    if (const auto colon = last.find(':'); colon != std::string_view::npos) {
+      factor = parse_size(last.substr(colon + 1));
+      last = last.substr(0, colon);
+    }
+    const std::int64_t from = parse_size(item.substr(0, dots));
+    const std::int64_t to = parse_size(last);
+    if (factor < 2 || from > to) {
+      throw std::invalid_argument(fmt::format("\"{}\" is no range; ranges ascend, by a factor of at least 2", item));
+    }
+    for (std::int64_t size = from; size <= to; size *= factor) sizes.push_back(size);
+  }
+  if (sizes.empty()) throw std::invalid_argument("no sizes are given");
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+bool options::selects(const contender& who) const {
+  const auto wants = [](const names& chosen, const std::string& field) {
+    return contains(chosen, "all") || contains(chosen, field);
+  };
+  return wants(backends, who.backend) && wants(contenders, who.name) &&
+         (who.strategy.empty() || wants(strategies, who.strategy));
+}
+
+std::string describe_choices(const contender_list& known) {
+  std::string text;
+  const auto line = [&](std::string_view title, const auto& list) {
+    text += fmt::format("{:<12}{}\n", title, joined(list));
+  };
+  line("backends", backend_names(known));
+  line("strategies", strategy_names(known));
+  line("types", element_names);
+  line("operations", operation_names);
+  line("contenders", contender_names(known));
+  text += "\nwhat is measured\n";
+  for (const contender& who : known) {
+    text += fmt::format("  {:<15}{:<34}{:<12} to {}", who.backend, who.label(), name(who.where), name(who.to));
+    if (who.is_baseline) text += "   (ratios refer to it)";
+    if (who.largest > 0) text += fmt::format("   (up to {} elements)", who.largest);
+    text += '\n';
+  }
+  return text;
+}
+
+std::optional<options> read_options(int argc, const char* const* argv, const contender_list& known, bool has_gpu,
+                                    int& exit_code) {
+  options chosen;
+  names types{"f32", "f64"};
+  names operations{"sum", "min_loc", "dot"};
+  std::string sizes = has_gpu ? "2^10..2^29" : "2^10..2^26:4";
+  std::string host_max = "2^26";
+  int series = 0;
+
+  CLI::App app{
+      "fanin-perf compares reductions: Fanin's backends and strategies, Kokkos, and what else the\n"
+      "machine has. Every answer is checked against an oracle before it is timed.",
+      "fanin-perf"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--backends", chosen.backends, "Where to run")
+      ->delimiter(',')
+      ->check(one_of("backend", backend_names(known), true));
+  app.add_option("--strategies", chosen.strategies, "Fanin's strategies")
+      ->delimiter(',')
+      ->check(one_of("strategy", strategy_names(known), true));
+  app.add_option("--contenders", chosen.contenders, "Whose reductions")
+      ->delimiter(',')
+      ->check(one_of("contender", contender_names(known), true));
+  auto* types_option = app.add_option("--types", types, "Element types of synthetic arrays")
+                           ->delimiter(',')
+                           ->check(one_of("type", element_names, true));
+  auto* ops_option = app.add_option("--ops", operations, "Operations on synthetic arrays")
+                         ->delimiter(',')
+                         ->check(one_of("operation", operation_names, true));
+  auto* sizes_option = app.add_option("--sizes", sizes,
+                                      "Elements of synthetic arrays: 1000, 2^20, 2^10..2^26 (doubling), "
+                                      "2^10..2^26:4 (by a factor), with commas");
+  app.add_option("--host-max", host_max, "Largest size for contenders on the host");
+  auto* series_option =
+      app.add_option("--series", series, "Times that each contender is timed, in turn with the others")
+          ->check(CLI::Range(1, 1000))
+          ->default_str("7, with --quick 3");
+  app.add_option("--seed", chosen.seed, "Seed of the synthetic data");
+  app.add_option("--json", chosen.json, "Write all figures to this file")->default_str("no file");
+  auto* input_option =
+      app.add_option("--input", "Reduce the array in this .npy or .npz file instead of synthetic ones; repeatable")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->type_name("FILE");
+  auto* array_option =
+      app.add_option("--array", "The array in the .npz of the --input before; needed where it holds several")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->type_name("NAME");
+  app.add_flag("--with-synthetic", chosen.with_synthetic, "With --input: measure synthetic arrays, too")
+      ->default_str("off");
+  app.add_flag("--quick", chosen.quick, "A short look: f32 sum of 2^10, 2^16 and 2^20 elements, short series")
+      ->default_str("off");
+  app.add_flag("--list", chosen.list, "Name what can be chosen, and exit")->default_str("off");
+
+  try {
+    app.parse(argc, argv);
+    chosen.inputs = pair_inputs(app, input_option, array_option);
+    if (chosen.quick) {
+      if (types_option->empty()) types = {"f32"};
+      if (ops_option->empty()) operations = {"sum"};
+      if (sizes_option->empty()) sizes = "2^10,2^16,2^20";
+    }
+    chosen.series = series_option->empty() ? (chosen.quick ? 3 : 7) : series;
+    chosen.types = to_enums<element>(types, element_names);
+    chosen.operations = to_enums<operation>(operations, operation_names);
+    chosen.sizes = parse_sizes(sizes);
+    // A run on a GPU takes every power of two there, and a coarser list on the host.
+    const bool coarse = has_gpu && sizes_option->empty() && !chosen.quick;
+    chosen.host_sizes = parse_sizes(coarse ? "2^10..2^26:4" : sizes);
+    const std::int64_t most = parse_size(host_max);
+    std::erase_if(chosen.host_sizes, [=](std::int64_t n) { return n > most; });
+  } catch (const CLI::ParseError& stop) {
+    exit_code = app.exit(stop);
+    return std::nullopt;
+  } catch (const std::invalid_argument& wrong) {
+    fmt::print(stderr, "fanin-perf: {}\n", wrong.what());
+    exit_code = 2;
+    return std::nullopt;
+  }
+  exit_code = 0;
+  return chosen;
+}
+
+}  // namespace fanin_perf

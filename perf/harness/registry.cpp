@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/registry.hpp"
+
+#include "harness/build.hpp"
+
+namespace fanin_perf {
+
+registry all_contenders() {
+  registry all;
+  add_fanin_serial(all);
+  add_std_reduce(all);
+#if FANIN_PERF_HAS_KOKKOS
+  add_fanin_kokkos_serial(all);
+  add_kokkos_serial(all);
+#if FANIN_PERF_HAS_KOKKOS_OPENMP
+  add_fanin_kokkos_openmp(all);
+  add_kokkos_openmp(all);
+#endif
+#endif
+#if FANIN_PERF_HAS_CUDA
+  add_fanin_cuda(all);
+  add_fanin_cuda_index(all);
+#if FANIN_PERF_HAS_KOKKOS_CUDA
+  add_kokkos_cuda(all);
+#endif
+  add_cub(all);
+#if FANIN_PERF_HAS_CCCL_WHEEL
+  add_cub_wheel(all);
+#endif
+  add_thrust(all);
+#if FANIN_PERF_HAS_CUBLAS
+  add_cublas(all);
+#endif
+#endif
+  return all;
+}
+
+#if !FANIN_PERF_HAS_KOKKOS
+std::shared_ptr<void> start_kokkos() { return nullptr; }
+#endif
+
+}  // namespace fanin_perf

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/host.hpp"
+#include "harness/numbers.hpp"
+
+namespace fanin_perf {
+namespace {
+
+// A series is long enough for the clock, and holds enough calls for a mean where calls are short.
+constexpr double host_series_seconds = 2e-3;
+constexpr double device_series_seconds = 4e-3;
+constexpr double quick_series_seconds = 1e-3;
+constexpr std::int64_t fewest_device_calls = 5;
+constexpr std::int64_t most_calls = 20000;
+
+class rotation {
+ public:
+  explicit rotation(std::int64_t buffers) : buffers_(buffers) {}
+  std::int64_t take(std::int64_t calls) {
+    const std::int64_t first = at_;
+    at_ = (at_ + calls) % buffers_;
+    return first;
+  }
+
+ private:
+  std::int64_t buffers_;
+  std::int64_t at_ = 0;
+};
+
+double seconds_of(const racer& one, rotation& buffers, std::int64_t calls, device* gpu) {
+  const std::int64_t first = buffers.take(calls);
+  if (one.result->who->to == destination::device) {
+    return gpu->time([&] { one.prepared->run(first, calls); });
+  }
+  const double begin = host_seconds();
+  one.prepared->run(first, calls);
+  return host_seconds() - begin;
+}
+
+std::int64_t calls_per_series(const racer& one, rotation& buffers, const timing_plan& plan, device* gpu) {
+  const bool on_gpu = one.result->who->where == place::gpu;
+  double target = on_gpu ? device_series_seconds : host_series_seconds;
+  if (plan.quick) target = quick_series_seconds;
+  std::int64_t calls = on_gpu ? 3 : 1;
+  double seconds = seconds_of(one, buffers, calls, gpu);
+  // Short calls are looked at twice, since the first ones also warm up.
+  if (seconds < target / 4) {
+    calls = std::clamp(static_cast<std::int64_t>(target / 4 / std::max(seconds, 1e-7)), calls, most_calls);
+    seconds = seconds_of(one, buffers, calls, gpu);
+  }
+  const double each = std::max(seconds / static_cast<double>(calls), 1e-8);
+  return std::clamp(static_cast<std::int64_t>(std::ceil(target / each)), on_gpu ? fewest_device_calls : std::int64_t{1},
+                    most_calls);
+}
+
+}  // namespace
+
+void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& plan, device* gpu) {
+  rotation going_round(buffers);
+  for (racer& one : racers) {
+    one.result->calls = calls_per_series(one, going_round, plan, gpu);
+  }
+  const std::size_t count = racers.size();
+  for (int series = 0; series < plan.series; ++series) {
+    for (std::size_t turn = 0; turn < count; ++turn) {
+      racer& one = racers[(turn + static_cast<std::size_t>(series)) % count];
+      const double seconds = seconds_of(one, going_round, one.result->calls, gpu);
+      one.result->series_us.push_back(seconds / static_cast<double>(one.result->calls) * 1e6);
+    }
+  }
+  for (racer& one : racers) {
+    row& result = *one.result;
+    result.time_us = result.who->where == place::gpu ? median(result.series_us) : smallest(result.series_us);
+    result.gbs = static_cast<double>(result.bytes) / result.time_us * 1e-3;
+  }
+}
+
+}  // namespace fanin_perf

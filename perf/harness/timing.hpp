@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/contender.hpp"
+#include "harness/device.hpp"
+#include "harness/result.hpp"
+
+namespace fanin_perf {
+
+/// A contender that has given right answers, ready to be timed.
+struct racer {
+  row* result = nullptr;
+  call* prepared = nullptr;
+};
+
+struct timing_plan {
+  int series = 7;
+  bool quick = false;
+};
+
+/// Times the racers of one case, all over the same buffers, and completes their rows (but for shares
+/// and ratios). In each series each racer has its turn, starting with another one; buffers go on
+/// from where the racer before stopped, so that no one finds the caches warm.
+/// Destination `device`: events around calls enqueued back to back. Else: the host's clock around
+/// calls that each wait for their value.
+void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& plan, device* gpu);
+
+}  // namespace fanin_perf

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows what fanin-perf measured: a table, and plots as PNG and SVG.
+
+    report.py RUN.json... --out DIR
+
+Exits with 1 where an answer was wrong or differs from numpy's, with 2 where a file cannot be used.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from runs import ReportError, load_run
+from table import comparison_table, explanation, heading
+
+
+def report(run, out, every_size, with_plots):
+    """Prints one run and returns the number of wrong answers."""
+    wrong = sum(not r["ok"] for r in run.rows if r["input"] is None)
+    full = [heading(run)]
+    print(full[0])
+    if any(r["input"] is None for r in run.rows):
+        full.append(comparison_table(run, every_size=True))
+        print("\n" + comparison_table(run, every_size))
+    if run.inputs:
+        from numpy_check import input_tables
+
+        text, disagreeing = input_tables(run)
+        wrong += disagreeing
+        full.append("Real arrays\n\n" + text)
+        print("\n" + full[-1])
+    full.append(explanation(run))
+    print("\n" + full[-1] + "\n")
+
+    out.mkdir(parents=True, exist_ok=True)
+    table = out / f"{run.stem}.txt"
+    table.write_text("\n\n".join(full) + "\n", encoding="utf-8")
+    print(f"table, every size: {table}")
+    if with_plots:
+        from plots import write_plots
+
+        for path in write_plots(run, out):
+            print(f"plot: {path}")
+    if wrong:
+        print(f"{wrong} answers are WRONG", file=sys.stderr)
+    return wrong
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Shows what fanin-perf measured, as a table and plots.")
+    parser.add_argument("runs", nargs="+", metavar="RUN.json", help="written by fanin-perf --json")
+    parser.add_argument("--out", default=".", metavar="DIR", help="where to write table and plots (default: here)")
+    parser.add_argument("--all", action="store_true", help="print every size, not only a few")
+    parser.add_argument("--no-plots", action="store_true", help="table only")
+    chosen = parser.parse_args(arguments)
+    try:
+        wrong = sum([report(load_run(path), Path(chosen.out), chosen.all, not chosen.no_plots) for path in chosen.runs])
+    except (ReportError, OSError) as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return 2
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

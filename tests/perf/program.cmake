@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# fanin-perf's harness, the program as users run it, and the report.
+
+fanin_add_test(
+  perf_harness
+  SOURCES harness_test.cpp
+  LIBS fanin_perf_harness
+  LABELS perf)
+
+if(FANIN_PYTHON)
+  add_test(NAME perf_program COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/program_test.py"
+                                     "$<TARGET_FILE:fanin_perf>"
+                                     "${PROJECT_SOURCE_DIR}/perf/report/report.py")
+  add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
+                                    "${PROJECT_SOURCE_DIR}/perf/report")
+  # Not beside others: it measures.
+  set_tests_properties(perf_program perf_report PROPERTIES LABELS perf TIMEOUT 600)
+  set_tests_properties(perf_program PROPERTIES RUN_SERIAL ON)
+endif()

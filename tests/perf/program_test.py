@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fanin-perf as a user runs it: its options, its mistakes, its JSON, and the report over it.
+
+    program_test.py PROGRAM REPORT.PY
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+PROGRAM = sys.argv.pop(1)
+REPORT = sys.argv.pop(1)
+SHORT = ["--quick", "--sizes", "1000,2^12", "--series", "2", "--backends", "serial"]
+
+
+def run(*arguments):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False, env=os.environ
+    )
+
+
+class Options(unittest.TestCase):
+    def test_help_names_every_option_with_its_default(self):
+        done = run("--help")
+        self.assertEqual(done.returncode, 0)
+        for option in (
+            "backends strategies contenders types ops sizes host-max series seed json input array "
+            "with-synthetic quick list"
+        ).split():
+            self.assertIn(f"--{option}", done.stdout)
+        self.assertIn("=[f32,f64]", done.stdout)
+
+    def test_list_names_what_can_be_chosen(self):
+        done = run("--list")
+        self.assertEqual(done.returncode, 0)
+        for name in ("serial", "recursive_halving", "i32", "sum_of_squares", "std"):
+            self.assertIn(name, done.stdout)
+
+    def test_unknown_names_are_answered_with_the_valid_ones(self):
+        for option, valid in (
+            ("--backends", "serial"),
+            ("--strategies", "left_to_right"),
+            ("--contenders", "std"),
+            ("--types", "i32, i64, u32, u64, f32, f64"),
+            ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot"),
+        ):
+            done = run(option, "nonesuch")
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn("nonesuch", done.stderr)
+            self.assertIn(valid, done.stderr)
+
+    def test_mistakes_are_refused(self):
+        for arguments in (
+            ["--sizes", "many"],
+            ["--sizes", "2^50"],
+            ["--series", "0"],
+            ["--array", "a"],
+            ["--input", "nonesuch.npy"],
+            ["--nonesuch"],
+            [*SHORT, "--json", "/nonesuch/folder/run.json"],
+            [*SHORT, "--contenders", "std", "--strategies", "left_to_right", "--backends", "nonesuch"],
+        ):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertNotEqual(done.stderr, "")
+
+
+class Json(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def measure(self, *arguments):
+        file = self.path / "run.json"
+        done = run(*SHORT, *arguments, "--json", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(file.read_text())
+
+    def report(self, *arguments):
+        return subprocess.run(
+            [sys.executable, REPORT, str(self.path / "run.json"), "--out", str(self.path / "out"), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def test_every_row_is_whole(self):
+        data = self.measure("--types", "i32,f64", "--ops", "all")
+        self.assertEqual(data["schema"], 1)
+        for key in ("commit", "dirty", "date", "compiler", "host", "gpu", "fanin", "versions"):
+            self.assertIn(key, data["meta"])
+        self.assertGreater(data["limits"]["host"]["read_gbs"], 0)
+        # Two types, seven operations, two sizes; left to right, halving and std.
+        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3)
+        for row in data["rows"]:
+            self.assertTrue(row["ok"], row)
+            self.assertEqual(len(row["series_us"]), 2)
+            self.assertEqual(row["time_us"], min(row["series_us"]))
+            arrays = 2 if row["operation"] == "dot" else 1
+            size = 4 if row["type"] == "i32" else 8
+            self.assertEqual(row["bytes"], row["n"] * size * arrays)
+            self.assertTrue(math.isclose(row["gbs"], row["bytes"] / row["time_us"] * 1e-3))
+            limit = data["limits"]["host"]["read_gbs"]
+            self.assertTrue(math.isclose(row["share_of_limit"], row["gbs"] / limit))
+
+    def test_the_same_seed_gives_the_same_answers(self):
+        first = [r["answer"] for r in self.measure("--seed", "5")["rows"]]
+        self.assertEqual(first, [r["answer"] for r in self.measure("--seed", "5")["rows"]])
+        self.assertNotEqual(first, [r["answer"] for r in self.measure("--seed", "6")["rows"]])
+
+    def test_real_arrays_agree_with_numpy(self):
+        random = np.random.default_rng(1)
+        np.savez(
+            self.path / "data.npz",
+            floats=random.standard_normal((30, 41)).astype(np.float32),
+            small=np.asfortranarray(random.integers(-9, 9, (12, 35), dtype=np.int16)),
+            big=random.integers(-(2**62), 2**62, 999),
+            nan=np.array([1.0, np.nan, -2.0, np.nan]),
+        )
+        np.save(self.path / "one.npy", np.float64(2.5))
+        arguments = ["--input", self.path / "one.npy"]
+        for name in ("floats", "small", "big", "nan"):
+            arguments += ["--input", self.path / "data.npz", "--array", name]
+        data = self.measure(*arguments)
+        self.assertEqual(len(data["inputs"]), 5)
+        self.assertIn("widened", data["inputs"][2]["note"])
+        self.assertTrue(data["inputs"][2]["fortran_order"])
+        self.assertTrue(data["inputs"][4]["has_nan"])
+        self.assertEqual({r["input"] for r in data["rows"]}, set(range(5)))
+        done = self.report("--no-plots")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("agrees", done.stdout)
+        self.assertIn("left out", done.stdout)
+
+    def test_report_sees_a_disagreement_with_numpy(self):
+        np.save(self.path / "data.npy", np.arange(1000.0))
+        self.measure("--input", self.path / "data.npy")
+        np.save(self.path / "data.npy", np.arange(1000.0) + 1)
+        done = self.report("--no-plots")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("WRONG", done.stderr)
+
+    def test_synthetic_arrays_beside_real_ones(self):
+        np.save(self.path / "data.npy", np.arange(100.0))
+        data = self.measure("--input", self.path / "data.npy", "--with-synthetic")
+        self.assertEqual({r["input"] for r in data["rows"]}, {0, None})
+
+    def test_inputs_that_cannot_be_used(self):
+        np.save(self.path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+        np.save(self.path / "empty.npy", np.zeros(0))
+        (self.path / "text.npy").write_text("no array")
+        for name in ("objects.npy", "empty.npy", "text.npy"):
+            done = run(*SHORT, "--input", self.path / name)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn(name, done.stderr)
+            self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+
+    def test_report_writes_table_and_plots(self):
+        self.measure("--types", "f32,f64", "--ops", "sum,dot")
+        done = self.report()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for column in ("size", "type", "operation", "contender", "GB/s", "of limit", "x Kokkos"):
+            self.assertIn(column, done.stdout)
+        written = {p.name for p in (self.path / "out").iterdir()}
+        self.assertEqual(written, {"run.txt", "run-host.png", "run-host.svg"})
+        self.assertTrue((self.path / "out/run-host.png").read_bytes().startswith(b"\x89PNG"))
+        self.assertIn("<svg", (self.path / "out/run-host.svg").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
