@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
+
+// One functor that must be refused for each macro, and the nearest one that must not be.
+
+struct candidate {
+#if defined(ACCUMULATOR_BY_VALUE)
+  void operator()(std::int64_t i, double acc) const { acc += static_cast<double>(i); }
+#elif defined(ACCUMULATOR_BY_REFERENCE)
+  void operator()(std::int64_t i, double& acc) const { acc += static_cast<double>(i); }
+#elif defined(NARROW_INDEX)
+  double operator()(int i) const { return i; }
+#elif defined(NARROW_INDEX_WITH_ACCUMULATOR)
+  void operator()(unsigned i, double& acc) const { acc += i; }
+#elif defined(WIDE_INDEX)
+  double operator()(std::uint64_t i) const { return static_cast<double>(i); }
+#elif defined(BOTH_FORMS)
+  double operator()(std::int64_t i) const { return static_cast<double>(i); }
+  void operator()(std::int64_t i, double& acc) const { acc += static_cast<double>(i); }
+#elif defined(NO_VALUE)
+  void operator()(std::int64_t) const {}
+#elif defined(WRONG_VALUE)
+  const char* operator()(std::int64_t) const { return "no number"; }
+#elif defined(CONVERTIBLE_VALUE)
+  float operator()(std::int64_t) const { return 1.0F; }
+#elif defined(NOT_CALLABLE)
+  double operator()(std::int64_t, std::int64_t, std::int64_t) const { return 0; }
+#elif defined(NOT_CONST)
+  double operator()(std::int64_t i) { return static_cast<double>(i); }
+#else
+  double operator()(std::int64_t i) const { return static_cast<double>(i); }
+#endif
+};
+
+double use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), candidate{}, fanin::sum<double>{}); }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <string>
+
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
+
+// A reducer that lacks something, one thing for each macro; without one it is whole.
+
+struct candidate {
+#if !defined(WITHOUT_VALUE_TYPE)
+  using value_type = int;
+#endif
+#if defined(NOT_TRIVIALLY_COPYABLE)
+  std::string name;
+#endif
+#if defined(WITHOUT_FOLD)
+  struct accumulator_type {
+    int total;
+  };
+  accumulator_type identity() const { return {0}; }
+  void join(accumulator_type& into, const accumulator_type& from) const { into.total += from.total; }
+#elif defined(WITHOUT_RESULT)
+  struct result_type {
+    int total;
+  };
+  int identity() const { return 0; }
+  void join(int& into, const int& from) const { into += from; }
+#elif defined(WITHOUT_BEGIN)
+  struct thread_state {
+    int total;
+  };
+  int identity() const { return 0; }
+  void fold(thread_state& state, int value, std::int64_t) const { state.total += value; }
+  void join(int& into, const int& from) const { into += from; }
+#else
+#if !defined(WITHOUT_IDENTITY)
+  int identity() const { return 0; }
+#endif
+#if !defined(WITHOUT_JOIN)
+  void join(int& into, const int& from) const { into += from; }
+#endif
+#endif
+};
+
+struct element {
+  int operator()(std::int64_t) const { return 1; }
+};
+
+#if defined(NO_REDUCER)
+auto use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), element{}); }
+#else
+auto use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), element{}, candidate{}); }
+#endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "contract/contract.hpp"
+
+/// How a functor may be written, and several reducers in one pass.
+namespace fanin_test {
+
+/// Two accumulators: the sum and the sum of squares.
+struct two_moments {
+  const std::int64_t* x;
+  FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t& sum, std::int64_t& squares) const {
+    sum += x[i];
+    squares += x[i] * x[i];
+  }
+};
+
+/// One value for each of three reducers, of three types.
+struct three_values {
+  const std::int32_t* x;
+  FANIN_FUNCTION fanin::tuple<std::int64_t, std::int32_t, double> operator()(std::int64_t i) const {
+    return {std::int64_t{x[i]}, x[i], static_cast<double>(x[i]) / 2};
+  }
+};
+
+/// acc& may be of another type than what the array holds, and a plain function object may be stateless.
+struct count_even {
+  const std::int32_t* x;
+  FANIN_FUNCTION void operator()(std::int64_t i, std::uint64_t& count) const {
+    if (x[i] % 2 == 0) ++count;
+  }
+};
+
+/// The comparisons of an `acc&` form are the user's own.
+struct keep_last_multiple {
+  const std::int32_t* x;
+  FANIN_FUNCTION void operator()(std::int64_t i, fanin::value_index<std::int32_t>& acc) const {
+    if (x[i] % 7 == 0 && i > acc.index) acc = {-1, i};
+  }
+};
+
+struct last_index {
+  using value_type = std::int32_t;
+  using accumulator_type = fanin::value_index<std::int32_t>;
+  FANIN_FUNCTION accumulator_type identity() const { return {0, -1}; }
+  FANIN_FUNCTION void fold(accumulator_type& acc, std::int32_t value, std::int64_t i) const {
+    if (i > acc.index) acc = {value, i};
+  }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    if (from.index > into.index) into = from;
+  }
+};
+
+/// Extended lambdas stand in free functions with a stated return type.
+template <class Exec>
+double norm2_by_lambda(Exec& exec, const double* x, std::size_t n) {
+  return fanin::parallel_reduce(
+      "norm2", fanin::range(exec, n), FANIN_LAMBDA(std::int64_t i, double& acc) { acc += x[i] * x[i]; },
+      fanin::sum<double>{});
+}
+
+template <class Exec>
+fanin::value_index<double> least_by_lambda(Exec& exec, const double* x, std::size_t n) {
+  return fanin::parallel_reduce(
+      fanin::range(exec, n), FANIN_LAMBDA(std::int64_t i) { return x[i]; }, fanin::min_loc<double>{});
+}
+
+/// A captured member, through a copy of *this.
+struct scaled {
+  double scale;
+  template <class Exec>
+  double sum(Exec& exec, const double* x, std::size_t n) const {
+    return fanin::parallel_reduce(
+        fanin::range(exec, n), FANIN_CLASS_LAMBDA(std::int64_t i) { return scale * x[i]; }, fanin::sum<double>{});
+  }
+};
+
+template <class Fixture>
+class functors : public contract<Fixture> {};
+TYPED_TEST_SUITE(functors, fixtures, fixture_names);
+
+TYPED_TEST(functors, value_and_accumulator_forms_agree) {
+  for (const std::size_t n : sizes()) {
+    const auto host = make_data<std::int64_t>(data::random_signed, n);
+    placed<std::int64_t, typename TypeParam::exec_type> x(this->exec(), host);
+    const auto range = fanin::range(this->exec(), n);
+    const auto by_value = fanin::parallel_reduce(range, at<std::int64_t>{x.data()}, fanin::sum<std::int64_t>{});
+    EXPECT_TRUE(is_sum_of(std::span<const std::int64_t>(host), by_value, 0));
+    if constexpr (TypeParam::breadth != coverage::spot) {
+      // Unsigned, so that the user's own += may wrap.
+      const auto* const words = reinterpret_cast<const std::uint64_t*>(x.data());
+      const auto by_acc = fanin::parallel_reduce(range, add_at<std::uint64_t>{words}, fanin::sum<std::uint64_t>{});
+      EXPECT_EQ(static_cast<std::uint64_t>(by_value), by_acc) << "n = " << n;
+    }
+  }
+}
+
+TYPED_TEST(functors, several_accumulators) {
+  for (const std::size_t n : few_sizes()) {
+    const auto host = make_data<std::int64_t>(data::whole_numbers, n);
+    placed<std::int64_t, typename TypeParam::exec_type> x(this->exec(), host);
+    const auto [sum, squares] = fanin::parallel_reduce(fanin::range(this->exec(), n), two_moments{x.data()},
+                                                       fanin::sum<std::int64_t>{}, fanin::sum<std::int64_t>{});
+    std::int64_t expected_sum = 0;
+    std::int64_t expected_squares = 0;
+    for (const auto value : host) {
+      expected_sum += value;
+      expected_squares += value * value;
+    }
+    EXPECT_EQ(sum, expected_sum) << "n = " << n;
+    EXPECT_EQ(squares, expected_squares) << "n = " << n;
+  }
+}
+
+TYPED_TEST(functors, one_value_for_several_reducers) {
+  if constexpr (TypeParam::breadth != coverage::spot) {
+    for (const std::size_t n : few_sizes()) {
+      const auto host = make_data<std::int32_t>(data::pairs, n);
+      placed<std::int32_t, typename TypeParam::exec_type> x(this->exec(), host);
+      const at<std::int32_t> f{x.data()};
+      const auto range = fanin::range(this->exec(), n);
+      const auto all = fanin::parallel_reduce(range, f, fanin::sum<std::int32_t>{}, fanin::min<std::int32_t>{},
+                                              fanin::max_loc<std::int32_t>{});
+      static_assert(std::is_trivially_copyable_v<std::remove_const_t<decltype(all)>>);
+      EXPECT_TRUE(is_same(fanin::get<0>(all), fanin::parallel_reduce(range, f, fanin::sum<std::int32_t>{})));
+      EXPECT_TRUE(is_same(fanin::get<1>(all), fanin::reduce(this->exec(), x.span(), fanin::min<std::int32_t>{})));
+      EXPECT_TRUE(is_same(fanin::get<2>(all), fanin::reduce(this->exec(), x.span(), fanin::max_loc<std::int32_t>{})));
+    }
+  } else {
+    GTEST_SKIP() << left_to_the_default;
+  }
+}
+
+TYPED_TEST(functors, a_tuple_with_one_value_each) {
+  for (const std::size_t n : few_sizes()) {
+    const auto host = make_data<std::int32_t>(data::whole_numbers, n);
+    placed<std::int32_t, typename TypeParam::exec_type> x(this->exec(), host);
+    const auto all =
+        fanin::parallel_reduce("three", fanin::range(this->exec(), n), three_values{x.data()},
+                               fanin::sum<std::int64_t>{}, fanin::max_loc<std::int32_t>{}, fanin::min<double>{});
+    const auto expected =
+        fanin::parallel_reduce(fanin::range(fanin::serial{}, n), three_values{host.data()}, fanin::sum<std::int64_t>{},
+                               fanin::max_loc<std::int32_t>{}, fanin::min<double>{});
+    EXPECT_TRUE(is_same(all, expected)) << "n = " << n;
+  }
+}
+
+TYPED_TEST(functors, accumulators_of_another_type) {
+  const auto host = make_data<std::int32_t>(data::whole_numbers, 5'003);
+  placed<std::int32_t, typename TypeParam::exec_type> x(this->exec(), host);
+  const auto range = fanin::range(this->exec(), host.size());
+  std::uint64_t even = 0;
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (host[i] % 2 == 0) ++even;
+    if (host[i] % 7 == 0) last = static_cast<std::int64_t>(i);
+  }
+  EXPECT_EQ(fanin::parallel_reduce(range, count_even{x.data()}, fanin::sum<std::uint64_t>{}), even);
+  EXPECT_EQ(fanin::parallel_reduce(range, keep_last_multiple{x.data()}, last_index{}).index, last);
+}
+
+TYPED_TEST(functors, lambdas) {
+  const auto host = make_data<double>(data::whole_numbers, 10'001);
+  placed<double, typename TypeParam::exec_type> x(this->exec(), host);
+  double expected = 0;
+  double sum = 0;
+  for (const double value : host) {
+    expected += value * value;
+    sum += value;
+  }
+  EXPECT_EQ(norm2_by_lambda(this->exec(), x.data(), host.size()), expected);
+  if constexpr (TypeParam::breadth != coverage::spot) {
+    const auto least = fanin::reduce(fanin::serial{}, host, fanin::min_loc<double>{});
+    EXPECT_TRUE(is_same(least_by_lambda(this->exec(), x.data(), host.size()), least));
+    EXPECT_EQ(scaled{4}.sum(this->exec(), x.data(), host.size()), 4 * sum);
+  }
+}
+
+/// A label names the call for profilers and changes nothing; it may be null, empty, or hold anything.
+TYPED_TEST(functors, labels) {
+  const auto host = make_data<std::int64_t>(data::random_signed, 1'000);
+  placed<std::int64_t, typename TypeParam::exec_type> x(this->exec(), host);
+  const auto range = fanin::range(this->exec(), host.size());
+  const at<std::int64_t> f{x.data()};
+  const auto expected = fanin::parallel_reduce(range, f, fanin::sum<std::int64_t>{});
+  const std::string long_label(1'000, '%');
+  for (const char* label : {static_cast<const char*>(nullptr), "", "%s%n", long_label.c_str()}) {
+    EXPECT_EQ(fanin::parallel_reduce(label, range, f, fanin::sum<std::int64_t>{}), expected);
+    EXPECT_EQ(fanin::reduce(label, this->exec(), x.span(), fanin::sum<std::int64_t>{}), expected);
+  }
+}
+
+}  // namespace fanin_test

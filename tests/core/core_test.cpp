@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fanin/fanin.hpp>
+
+#include "support/functors.hpp"
+#include "support/user_reducers.hpp"
+
+/// Tuples, ranges, functor traits, errors, version macros.
+namespace fanin_test {
+namespace {
+
+TEST(tuple, is_an_aggregate_with_bindings) {
+  const fanin::tuple<int, double, char> t{1, 2.5, 'x'};
+  const auto& [a, b, c] = t;
+  EXPECT_EQ(a, 1);
+  EXPECT_EQ(b, 2.5);
+  EXPECT_EQ(c, 'x');
+  EXPECT_EQ(fanin::get<1>(t), 2.5);
+  static_assert(std::is_trivially_copyable_v<fanin::tuple<int, double, char>>);
+  static_assert(std::is_aggregate_v<fanin::tuple<int, double, char>>);
+  static_assert(std::tuple_size_v<fanin::tuple<int, int>> == 2);
+  static_assert(std::is_same_v<std::tuple_element_t<1, fanin::tuple<int, double>>, double>);
+}
+
+TEST(tuple, compares_and_assigns) {
+  fanin::tuple t{1, 2L};
+  static_assert(std::is_same_v<decltype(t), fanin::tuple<int, long>>);
+  auto u = t;
+  EXPECT_EQ(t, u);
+  fanin::get<1>(u) = 3;
+  EXPECT_NE(t, u);
+  EXPECT_EQ(fanin::get<0>(fanin::tuple{7, 8}), 7);
+  EXPECT_EQ(fanin::tuple<>{}, fanin::tuple<>{});
+}
+
+TEST(range, says_what_it_is) {
+  const fanin::serial exec;
+  const auto r = fanin::range(exec, -3, 4U);
+  EXPECT_EQ(r.first(), -3);
+  EXPECT_EQ(r.last(), 4);
+  EXPECT_EQ(r.size(), 7);
+  static_assert(std::is_same_v<decltype(r.size()), std::int64_t>);
+  static_assert(std::is_same_v<decltype(fanin::range(exec, 3)), fanin::range_policy<fanin::serial>>);
+  EXPECT_EQ(fanin::range(exec, std::size_t{9}).size(), 9);
+  EXPECT_EQ(fanin::range(exec, std::uint8_t{9}).size(), 9);
+}
+
+struct by_reference {
+  void operator()(std::int64_t, double&) const {}
+};
+struct by_copy {
+  void operator()(std::int64_t, double) const {}
+};
+struct narrow {
+  double operator()(int) const { return 0; }
+};
+struct generic {
+  template <class Index>
+  Index operator()(Index i) const {
+    return i;
+  }
+};
+struct unsigned_index {
+  double operator()(std::uint64_t) const { return 0; }
+};
+
+using fanin::detail::functor_traits;
+static_assert(functor_traits<by_reference, double>::takes_accumulator);
+static_assert(!functor_traits<by_reference, double>::takes_value);
+static_assert(!functor_traits<by_reference, double>::takes_copy);
+static_assert(functor_traits<by_copy, double>::takes_copy);
+static_assert(functor_traits<index_itself, double>::takes_value);
+static_assert(functor_traits<index_itself, double>::takes_64_bit_index());
+static_assert(!functor_traits<narrow, double>::takes_64_bit_index());
+static_assert(functor_traits<generic, double>::takes_64_bit_index());
+static_assert(functor_traits<unsigned_index, double>::takes_64_bit_index());
+
+std::int64_t twice(std::int64_t i) { return 2 * i; }
+
+TEST(functors, may_be_generic_or_plain_functions) {
+  const auto range = fanin::range(fanin::serial{}, 5);
+  EXPECT_EQ(fanin::parallel_reduce(range, generic{}, fanin::sum<std::int64_t>{}), 10);
+  EXPECT_EQ(fanin::parallel_reduce(range, &twice, fanin::sum<std::int64_t>{}), 20);
+  EXPECT_EQ(fanin::parallel_reduce(range, [](auto i) { return i; }, fanin::max<std::int64_t>{}), 4);
+}
+
+TEST(errors, derive_from_one_base) {
+  static_assert(std::is_base_of_v<std::runtime_error, fanin::error>);
+  static_assert(std::is_base_of_v<fanin::error, fanin::invalid_argument>);
+  static_assert(std::is_base_of_v<fanin::error, fanin::state_error>);
+  EXPECT_STREQ(fanin::invalid_argument("words").what(), "words");
+}
+
+TEST(config, has_a_version) {
+  static_assert(FANIN_VERSION == FANIN_VERSION_MAJOR * 10000 + FANIN_VERSION_MINOR * 100 + FANIN_VERSION_PATCH);
+  EXPECT_EQ(std::string(FANIN_VERSION_STRING), std::to_string(FANIN_VERSION_MAJOR) + "." +
+                                                   std::to_string(FANIN_VERSION_MINOR) + "." +
+                                                   std::to_string(FANIN_VERSION_PATCH));
+  static_assert(FANIN_HAS_SERIAL == 1);
+}
+
+TEST(composite, keeps_the_largest_accumulator) {
+  using fanin::detail::composite;
+  static_assert(composite<fanin::sum<double>, wide_counts>::largest_accumulator == 600);
+  static_assert(!composite<fanin::sum<double>>::has_any_state);
+  static_assert(composite<fanin::sum<double>, histogram>::has_any_state);
+  static_assert(std::is_same_v<composite<fanin::sum<double>>::result_type, double>);
+  static_assert(
+      std::is_same_v<composite<fanin::sum<double>, mean_above>::result_type, fanin::tuple<double, mean_above::means>>);
+}
+
+}  // namespace
+}  // namespace fanin_test

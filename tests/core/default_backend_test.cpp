@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include <fanin/fanin.hpp>
+
+#include "support/data.hpp"
+#include "support/functors.hpp"
+#if FANIN_HAS_CUDA
+#include "contract/fixtures/cuda_device.hpp"
+#endif
+
+/// What an application gets that names no execution object; compiled once for every backend that is enabled.
+namespace fanin_test {
+namespace {
+
+class default_backend : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if FANIN_DEFAULT_BACKEND == FANIN_BACKEND_CUDA || \
+    (FANIN_DEFAULT_BACKEND == FANIN_BACKEND_KOKKOS && FANIN_KOKKOS_NEEDS_CUDA)
+    if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
+#endif
+  }
+};
+
+double norm2(const double* x, std::size_t n) {
+  return fanin::parallel_reduce(
+      "norm2", fanin::range(n), FANIN_LAMBDA(std::int64_t i, double& acc) { acc += x[i] * x[i]; },
+      fanin::sum<double>{});
+}
+
+TEST_F(default_backend, is_the_configured_one) {
+#if FANIN_DEFAULT_BACKEND == FANIN_BACKEND_CUDA
+  EXPECT_STREQ(fanin::backend<fanin::default_backend>::name, "cuda");
+#elif FANIN_DEFAULT_BACKEND == FANIN_BACKEND_KOKKOS
+  EXPECT_STREQ(fanin::backend<fanin::default_backend>::name, "kokkos");
+#else
+  static_assert(std::is_same_v<fanin::default_backend, fanin::serial>);
+  EXPECT_STREQ(fanin::backend<fanin::default_backend>::name, "serial");
+#endif
+  static_assert(std::is_same_v<decltype(fanin::range(3)), fanin::range_policy<fanin::default_backend>>);
+  static_assert(std::is_same_v<fanin::buffer<int>, fanin::buffer<int, fanin::default_backend>>);
+}
+
+TEST_F(default_backend, runs_without_an_object_named) {
+  const std::size_t n = 10'001;
+  const auto host = make_data<double>(data::whole_numbers, n);
+  fanin::buffer<double> x(n);
+  x.copy_from(host);
+  double squares = 0;
+  for (const double value : host) squares += value * value;
+  EXPECT_EQ(norm2(x.data(), n), squares);
+  EXPECT_EQ(fanin::reduce(x, fanin::sum<double>{}), fanin::reduce(fanin::serial{}, host, fanin::sum<double>{}));
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(-2, 3), index_itself{}, fanin::min<std::int64_t>{}), -2);
+
+  fanin::parallel_for(fanin::range(n), fill<double>{x.data(), 0.5});
+  EXPECT_EQ(fanin::reduce(x, fanin::sum<double>{}), static_cast<double>(n) / 2);
+
+  EXPECT_THROW(fanin::range(-1), fanin::invalid_argument);
+  EXPECT_THROW(fanin::range(2, 1), fanin::invalid_argument);
+}
+
+TEST_F(default_backend, has_one_object_a_thread) {
+  const auto* const here = &fanin::default_execution();
+  EXPECT_EQ(&fanin::default_execution(), here);
+  const fanin::default_backend* there = nullptr;
+  std::int64_t sum = 0;
+  std::thread([&] {
+    there = &fanin::default_execution();
+    sum = fanin::parallel_reduce(fanin::range(101), index_itself{}, fanin::sum<std::int64_t>{});
+  }).join();
+  EXPECT_NE(there, here);
+  EXPECT_EQ(sum, 5'050);
+}
+
+}  // namespace
+}  // namespace fanin_test

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fanin/fanin.hpp>
+
+#include "support/functors.hpp"
+#include "support/same.hpp"
+#include "support/user_reducers.hpp"
+
+/// What holds for any array, on generated ones that shrink to the smallest counterexample. The objects: both orders of
+/// serial, and Kokkos's default host space where g++ may see it. (The CUDA backend's are in cuda/.)
+namespace fanin_test {
+namespace {
+
+using integers = std::vector<std::int64_t>;
+
+/// Calls `check` with every host object.
+template <class Check>
+void on_every_host_object(const Check& check) {
+  fanin::serial left_to_right;
+  check(left_to_right);
+  fanin::serial halving(fanin::serial_order::recursive_halving);
+  check(halving);
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
+  static fanin::kokkos<Kokkos::DefaultHostExecutionSpace> space;
+  check(space);
+#endif
+}
+
+template <class T>
+struct merge_through {
+  template <class Reducer>
+  static auto of(const Reducer& r, std::span<const T> x, std::int64_t first) {
+    auto acc = r.identity();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      fanin::detail::fold_value(r, acc, x[i], first + static_cast<std::int64_t>(i));
+    }
+    return acc;
+  }
+};
+
+/// An array cut anywhere: the joined parts are the whole, in either order.
+template <class T, class Reducer>
+void expect_split(const Reducer& r, const std::vector<T>& x, std::size_t cut) {
+  const std::span<const T> all(x);
+  const auto left = merge_through<T>::of(r, all.first(cut), 0);
+  const auto right = merge_through<T>::of(r, all.subspan(cut), static_cast<std::int64_t>(cut));
+  auto forward = left;
+  r.join(forward, right);
+  auto backward = right;
+  r.join(backward, left);
+  const auto whole = fanin::reduce(fanin::serial{}, x, r);
+  RC_ASSERT(same(fanin::detail::result_value(r, forward), whole));
+  RC_ASSERT(same(fanin::detail::result_value(r, backward), whole));
+}
+
+RC_GTEST_PROP(properties, parts_joined_are_the_whole, (const integers& x)) {
+  const auto cut = *rc::gen::inRange<std::size_t>(0, x.size() + 1);
+  expect_split(fanin::sum<std::int64_t>{}, x, cut);
+  expect_split(fanin::prod<std::int64_t>{}, x, cut);
+  expect_split(fanin::min_max<std::int64_t>{}, x, cut);
+  expect_split(fanin::min_max_loc<std::int64_t>{}, x, cut);
+  expect_split(fanin::band<std::int64_t>{}, x, cut);
+  expect_split(fanin::bor<std::int64_t>{}, x, cut);
+  expect_split(fanin::land<std::int64_t>{}, x, cut);
+  expect_split(fanin::lor<std::int64_t>{}, x, cut);
+}
+
+/// Doubles with many NaNs, zeros of both signs, infinities and ties among them.
+rc::Gen<std::vector<double>> odd_doubles() {
+  const double nan = std::nan("");
+  const double infinity = INFINITY;
+  return rc::gen::container<std::vector<double>>(
+      rc::gen::element(nan, -nan, infinity, -infinity, 0.0, -0.0, 1.0, -1.0, 5e-324, 1e308));
+}
+
+RC_GTEST_PROP(properties, odd_doubles_join_too, ()) {
+  const auto x = *odd_doubles();
+  const auto cut = *rc::gen::inRange<std::size_t>(0, x.size() + 1);
+  expect_split(fanin::min<double>{}, x, cut);
+  expect_split(fanin::max<double>{}, x, cut);
+  expect_split(fanin::min_loc<double>{}, x, cut);
+  expect_split(fanin::max_loc<double>{}, x, cut);
+}
+
+/// -NaN and NaN count as one, -0 as smaller than +0: the order that min_loc and max_loc follow.
+bool before(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a < b || (a == b && std::signbit(a) && !std::signbit(b));
+}
+bool behind(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a > b || (a == b && !std::signbit(a) && std::signbit(b));
+}
+
+RC_GTEST_PROP(properties, places_are_those_of_the_standard_algorithms, ()) {
+  const auto x = *odd_doubles();
+  if (x.empty()) return;
+  const auto least = std::min_element(x.begin(), x.end(), before) - x.begin();
+  const auto most = std::min_element(x.begin(), x.end(), behind) - x.begin();
+  on_every_host_object([&](auto& exec) {
+    const auto both = fanin::reduce(exec, x, fanin::min_max_loc<double>{});
+    RC_ASSERT(both.min_index == least);
+    RC_ASSERT(both.max_index == most);
+    RC_ASSERT(same(both.min, x[static_cast<std::size_t>(least)]));
+    RC_ASSERT(same(both.max, x[static_cast<std::size_t>(most)]));
+  });
+}
+
+RC_GTEST_PROP(properties, permutations_change_no_integer_answer, (const integers& x)) {
+  auto y = x;
+  std::shuffle(y.begin(), y.end(), std::mt19937_64(*rc::gen::arbitrary<std::uint64_t>()));
+  on_every_host_object([&](auto& exec) {
+    RC_ASSERT(fanin::reduce(exec, x, fanin::sum<std::int64_t>{}) == fanin::reduce(exec, y, fanin::sum<std::int64_t>{}));
+    RC_ASSERT(fanin::reduce(exec, x, fanin::prod<std::int64_t>{}) ==
+              fanin::reduce(exec, y, fanin::prod<std::int64_t>{}));
+    RC_ASSERT(fanin::reduce(exec, x, fanin::min_max<std::int64_t>{}) ==
+              fanin::reduce(exec, y, fanin::min_max<std::int64_t>{}));
+  });
+}
+
+RC_GTEST_PROP(properties, several_reducers_in_one_pass_are_separate_passes, (const integers& x)) {
+  const fanin::sum<std::int64_t> sum;
+  const fanin::max_loc<std::int64_t> most;
+  const fanin::bor<std::int64_t> bits;
+  on_every_host_object([&](auto& exec) {
+    const auto together = fanin::reduce(exec, x, sum, most, bits);
+    RC_ASSERT(fanin::get<0>(together) == fanin::reduce(exec, x, sum));
+    RC_ASSERT(fanin::get<1>(together) == fanin::reduce(exec, x, most));
+    RC_ASSERT(fanin::get<2>(together) == fanin::reduce(exec, x, bits));
+  });
+}
+
+RC_GTEST_PROP(properties, every_form_gives_the_same, (const integers& x)) {
+  const fanin::sum<std::int64_t> sum;
+  const auto expected = static_cast<std::int64_t>(std::accumulate(
+      x.begin(), x.end(), std::uint64_t{0}, [](std::uint64_t a, std::int64_t b) { return a + std::uint64_t(b); }));
+  on_every_host_object([&](auto& exec) {
+    RC_ASSERT(fanin::reduce(exec, x, sum) == expected);
+    RC_ASSERT(fanin::parallel_reduce(fanin::range(exec, x.size()), at<std::int64_t>{x.data()}, sum) == expected);
+    std::int64_t out = 0x5a5a;
+    fanin::reduce_into(&out, exec, x, sum);
+    RC_ASSERT(out == expected);
+  });
+}
+
+RC_GTEST_PROP(properties, a_range_is_the_sum_of_its_parts, ()) {
+  const auto first = *rc::gen::inRange<std::int64_t>(-1'000'000'000'000, 1'000'000'000'000);
+  const auto n = *rc::gen::inRange<std::int64_t>(0, 3'000);
+  const auto cut = *rc::gen::inRange<std::int64_t>(0, n + 1);
+  on_every_host_object([&](auto& exec) {
+    const auto part = [&](std::int64_t from, std::int64_t to) {
+      return fanin::parallel_reduce(fanin::range(exec, from, to), index_itself{}, fanin::sum<std::int64_t>{});
+    };
+    RC_ASSERT(part(first, first + n) == part(first, first + cut) + part(first + cut, first + n));
+  });
+}
+
+RC_GTEST_PROP(properties, thread_states_count_what_was_there, ()) {
+  const auto x = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange<std::uint32_t>(0, 200));
+  histogram::counters counts{};
+  for (const auto value : x) ++counts.count[value % histogram::bins];
+  const auto expected = histogram{}.result(counts);
+  on_every_host_object([&](auto& exec) { RC_ASSERT(fanin::reduce(exec, x, histogram{}) == expected); });
+}
+
+}  // namespace
+}  // namespace fanin_test

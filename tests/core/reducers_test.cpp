@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <fanin/reducer.hpp>
+#include <fanin/reducers.hpp>
+
+#include "support/same.hpp"
+#include "support/user_reducers.hpp"
+
+namespace fanin_test {
+namespace {
+
+template <class Reducer>
+auto joined(const Reducer& r, fanin::reducer_accumulator_t<Reducer> a, const fanin::reducer_accumulator_t<Reducer>& b) {
+  r.join(a, b);
+  return a;
+}
+
+// The protocol's defaults.
+static_assert(std::is_same_v<fanin::reducer_accumulator_t<sum_of_doubles>, double>);
+static_assert(std::is_same_v<fanin::reducer_result_t<sum_of_doubles>, double>);
+static_assert(std::is_same_v<fanin::reducer_state_t<sum_of_doubles>, double>);
+static_assert(std::is_same_v<fanin::reducer_accumulator_t<mean_above>, mean_above::totals>);
+static_assert(std::is_same_v<fanin::reducer_result_t<mean_above>, mean_above::means>);
+static_assert(std::is_same_v<fanin::reducer_state_t<mean_above>, mean_above::totals>);
+static_assert(std::is_same_v<fanin::reducer_state_t<histogram>, histogram::cache>);
+static_assert(fanin::reducer<sum_of_doubles> && fanin::reducer<histogram> && !fanin::reducer<int>);
+
+template <class T>
+class arithmetic : public ::testing::Test {};
+using arithmetic_types = ::testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(arithmetic, arithmetic_types);
+
+/// The identity is neutral on either side, for ordinary values and for the extreme ones.
+template <class Reducer, class T>
+void expect_neutral() {
+  const Reducer r;
+  using limits = std::numeric_limits<T>;
+  for (const T value : {T{0}, T{1}, T{17}, limits::max(), limits::lowest(), limits::infinity()}) {
+    auto one = r.identity();
+    fanin::detail::fold_value(r, one, value, 5);
+    EXPECT_TRUE(is_same(joined(r, r.identity(), one), one));
+    EXPECT_TRUE(is_same(joined(r, one, r.identity()), one));
+  }
+  EXPECT_TRUE(is_same(joined(r, r.identity(), r.identity()), r.identity()));
+}
+
+TYPED_TEST(arithmetic, identities_are_neutral) {
+  expect_neutral<fanin::sum<TypeParam>, TypeParam>();
+  expect_neutral<fanin::prod<TypeParam>, TypeParam>();
+  expect_neutral<fanin::min<TypeParam>, TypeParam>();
+  expect_neutral<fanin::max<TypeParam>, TypeParam>();
+  expect_neutral<fanin::min_loc<TypeParam>, TypeParam>();
+  expect_neutral<fanin::max_loc<TypeParam>, TypeParam>();
+  expect_neutral<fanin::min_max<TypeParam>, TypeParam>();
+  expect_neutral<fanin::min_max_loc<TypeParam>, TypeParam>();
+  expect_neutral<fanin::land<TypeParam>, TypeParam>();
+  expect_neutral<fanin::lor<TypeParam>, TypeParam>();
+  if constexpr (std::integral<TypeParam>) {
+    expect_neutral<fanin::band<TypeParam>, TypeParam>();
+    expect_neutral<fanin::bor<TypeParam>, TypeParam>();
+  }
+}
+
+TYPED_TEST(arithmetic, identities_are_the_contracts) {
+  using limits = std::numeric_limits<TypeParam>;
+  EXPECT_TRUE(is_same(fanin::sum<TypeParam>{}.identity(), TypeParam{0}));
+  EXPECT_EQ(fanin::prod<TypeParam>{}.identity(), TypeParam{1});
+  if constexpr (limits::has_infinity) {
+    EXPECT_EQ(fanin::min<TypeParam>{}.identity(), limits::infinity());
+    EXPECT_EQ(fanin::max<TypeParam>{}.identity(), -limits::infinity());
+  } else {
+    EXPECT_EQ(fanin::min<TypeParam>{}.identity(), limits::max());
+    EXPECT_EQ(fanin::max<TypeParam>{}.identity(), limits::lowest());
+  }
+}
+
+TYPED_TEST(arithmetic, everything_is_trivially_copyable) {
+  static_assert(std::is_trivially_copyable_v<fanin::value_index<TypeParam>>);
+  static_assert(std::is_trivially_copyable_v<fanin::min_max_value<TypeParam>>);
+  static_assert(std::is_trivially_copyable_v<fanin::min_max_index<TypeParam>>);
+  static_assert(std::is_trivially_copyable_v<fanin::sum<TypeParam>> && std::is_empty_v<fanin::sum<TypeParam>>);
+}
+
+/// Joins give the same whichever side an element is on: two by two over the values that compare oddly.
+TEST(reducers, joins_commute) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double values[] = {nan, -nan, infinity, -infinity, 0.0, -0.0, 1.0, -1.0, 5e-324};
+  for (const double x : values) {
+    for (const double y : values) {
+      EXPECT_TRUE(is_same(joined(fanin::min<double>{}, x, y), joined(fanin::min<double>{}, y, x)));
+      EXPECT_TRUE(is_same(joined(fanin::max<double>{}, x, y), joined(fanin::max<double>{}, y, x)));
+      const fanin::value_index<double> a{x, 3};
+      const fanin::value_index<double> b{y, 8};
+      EXPECT_TRUE(is_same(joined(fanin::min_loc<double>{}, a, b), joined(fanin::min_loc<double>{}, b, a)));
+      EXPECT_TRUE(is_same(joined(fanin::max_loc<double>{}, a, b), joined(fanin::max_loc<double>{}, b, a)));
+    }
+  }
+}
+
+TEST(reducers, integers_wrap_without_undefined_behaviour) {
+  EXPECT_EQ(joined(fanin::sum<std::int32_t>{}, INT32_MAX, 1), INT32_MIN);
+  EXPECT_EQ(joined(fanin::sum<std::int64_t>{}, INT64_MIN, -1), INT64_MAX);
+  EXPECT_EQ(joined(fanin::prod<std::int32_t>{}, INT32_MIN, -1), INT32_MIN);
+  EXPECT_EQ(joined(fanin::prod<std::int64_t>{}, INT64_MAX, INT64_MAX), 1);
+  // Small types would be promoted to int and overflow there.
+  EXPECT_EQ(joined(fanin::prod<std::uint16_t>{}, std::uint16_t{65535}, std::uint16_t{65535}), 1);
+  EXPECT_EQ(joined(fanin::sum<std::int8_t>{}, std::int8_t{127}, std::int8_t{1}), -128);
+}
+
+TEST(reducers, are_usable_in_constant_expressions) {
+  constexpr auto total = [] {
+    const fanin::sum<int> r;
+    int acc = r.identity();
+    for (int i = 1; i <= 4; ++i) r.join(acc, i);
+    return acc;
+  }();
+  static_assert(total == 10);
+  static_assert(fanin::min_loc<double>{}.result(fanin::min_loc<double>{}.identity()).index == -1);
+}
+
+TEST(reducers, atomic_fetch_add_wraps_on_the_host) {
+  std::int64_t wide = INT64_MAX;
+  fanin::atomic_fetch_add(wide, std::int64_t{1});
+  EXPECT_EQ(wide, INT64_MIN);
+  std::uint32_t narrow = 7;
+  fanin::atomic_fetch_add(narrow, std::uint32_t{5});
+  EXPECT_EQ(narrow, 12U);
+}
+
+}  // namespace
+}  // namespace fanin_test

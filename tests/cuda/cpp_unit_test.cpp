@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda/gpu_test.hpp"
+
+/// The precompiled reductions, called from a unit that g++ compiles; properties over generated arrays.
+namespace fanin_test {
+namespace {
+
+#if defined(__CUDACC__)
+#error "this unit is to be compiled by a C++ compiler"
+#endif
+
+template <class T>
+class cuda_precompiled : public gpu_test {};
+using precompiled_types = ::testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(cuda_precompiled, precompiled_types);
+
+template <class Reducer, class T>
+void expect_as_serial(fanin::cuda& gpu, const std::vector<T>& host, const placed<T, fanin::cuda>& x, const char* name) {
+  const auto expected = fanin::reduce(fanin::serial{}, host, Reducer{});
+  EXPECT_TRUE(is_same(fanin::reduce(gpu, x.span(), Reducer{}), expected)) << name;
+  destination<fanin::reducer_result_t<Reducer>, fanin::cuda> out(gpu);
+  fanin::reduce_into("labelled", out.pointer(), gpu, x.span(), Reducer{});
+  EXPECT_TRUE(is_same(out.get(), expected)) << name << "_into";
+}
+
+TYPED_TEST(cuda_precompiled, every_reducer) {
+  fanin::cuda gpu;
+  for (const std::size_t n : few_sizes()) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    // Whole numbers: float sums are exact, so that serial's bits are the only right ones.
+    const auto host = make_data<TypeParam>(data::whole_numbers, n);
+    const placed<TypeParam, fanin::cuda> x(gpu, host, 1);
+    expect_as_serial<fanin::sum<TypeParam>>(gpu, host, x, "sum");
+    expect_as_serial<fanin::min<TypeParam>>(gpu, host, x, "min");
+    expect_as_serial<fanin::max<TypeParam>>(gpu, host, x, "max");
+    expect_as_serial<fanin::min_loc<TypeParam>>(gpu, host, x, "min_loc");
+    expect_as_serial<fanin::max_loc<TypeParam>>(gpu, host, x, "max_loc");
+    expect_as_serial<fanin::min_max<TypeParam>>(gpu, host, x, "min_max");
+    expect_as_serial<fanin::min_max_loc<TypeParam>>(gpu, host, x, "min_max_loc");
+    expect_as_serial<fanin::land<TypeParam>>(gpu, host, x, "land");
+    expect_as_serial<fanin::lor<TypeParam>>(gpu, host, x, "lor");
+    // Of powers of two the product is exact.
+    std::vector<TypeParam> powers(n);
+    for (std::size_t i = 0; i < n; ++i)
+      powers[i] = static_cast<TypeParam>(std::integral<TypeParam> ? 3 : i % 2 == 0 ? 0.5 : 2);
+    const placed<TypeParam, fanin::cuda> y(gpu, powers);
+    if (std::integral<TypeParam> || n % 2 == 0 || n == 1) {
+      expect_as_serial<fanin::prod<TypeParam>>(gpu, powers, y, "prod");
+    }
+    if constexpr (std::integral<TypeParam>) {
+      expect_as_serial<fanin::band<TypeParam>>(gpu, host, x, "band");
+      expect_as_serial<fanin::bor<TypeParam>>(gpu, host, x, "bor");
+    }
+  }
+}
+
+/// Buffers, copies and refusals need no CUDA compiler either.
+TEST_F(gpu_test, memory_from_a_cpp_unit) {
+  fanin::cuda gpu;
+  const std::vector<double> host{1, 2, 3};
+  fanin::buffer<double, fanin::cuda> x(gpu, host);
+  std::vector<double> back(3);
+  x.copy_to(back);
+  EXPECT_EQ(back, host);
+  EXPECT_THROW(fanin::reduce(gpu, host, fanin::sum<double>{}), fanin::invalid_argument);
+}
+
+fanin::cuda& shared_object() {
+  static thread_local fanin::cuda gpu;
+  return gpu;
+}
+
+RC_GTEST_FIXTURE_PROP(gpu_test, integer_answers_are_serials, (const std::vector<std::int64_t>& host)) {
+  auto& gpu = shared_object();
+  const auto copies = *rc::gen::inRange<std::size_t>(1, 50);
+  std::vector<std::int64_t> many;
+  for (std::size_t k = 0; k < copies; ++k) many.insert(many.end(), host.begin(), host.end());
+  const auto offset = *rc::gen::inRange<std::size_t>(0, 4);
+  const placed<std::int64_t, fanin::cuda> x(gpu, many, offset);
+  const auto as_serial = [&](const auto& reducer) {
+    RC_ASSERT(same(fanin::reduce(gpu, x.span(), reducer), fanin::reduce(fanin::serial{}, many, reducer)));
+  };
+  as_serial(fanin::sum<std::int64_t>{});
+  as_serial(fanin::prod<std::int64_t>{});
+  as_serial(fanin::min_max_loc<std::int64_t>{});
+  as_serial(fanin::band<std::int64_t>{});
+}
+
+RC_GTEST_FIXTURE_PROP(gpu_test, odd_doubles_are_placed_as_by_serial, ()) {
+  auto& gpu = shared_object();
+  const auto host = *rc::gen::container<std::vector<double>>(
+      rc::gen::element(std::nan(""), -std::nan(""), double{INFINITY}, -double{INFINITY}, 0.0, -0.0, 1.0, 5e-324));
+  const placed<double, fanin::cuda> x(gpu, host);
+  RC_ASSERT(same(fanin::reduce(gpu, x.span(), fanin::min_max_loc<double>{}),
+                 fanin::reduce(fanin::serial{}, host, fanin::min_max_loc<double>{})));
+}
+
+}  // namespace
+}  // namespace fanin_test

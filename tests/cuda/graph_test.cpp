@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/gpu_test.hpp"
+#include "support/user_reducers.hpp"
+
+/// Reductions as nodes of CUDA graphs.
+namespace fanin_test {
+namespace {
+
+using cuda_graphs = gpu_test;
+
+const fanin::sum<std::int64_t> sum;
+
+/// x[i] = a different number for every index and round.
+struct renew {
+  std::int64_t* x;
+  const std::int64_t* round;
+  FANIN_FUNCTION void operator()(std::int64_t i) const {
+    x[i] = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i + *round)));
+  }
+};
+
+/// A captured graph, ready to launch.
+class replay {
+ public:
+  explicit replay(cudaGraph_t graph) : graph_{graph} { check(cudaGraphInstantiate(&executable_, graph, 0)); }
+  ~replay() {
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  replay(const replay&) = delete;
+  replay& operator=(const replay&) = delete;
+  void launch(cudaStream_t stream) { check(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraph_t graph_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+/// Two reductions of the same launch that run side by side: forked from one stream to two, and joined.
+cudaGraph_t capture_two(cudaStream_t stream, fanin::cuda& a, fanin::cuda& b, const std::span<const std::int64_t>& x,
+                        std::int64_t* total, fanin::value_index<std::int64_t>* least) {
+  const test_event forked;
+  const test_event first_done;
+  const test_event second_done;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  check(cudaEventRecord(forked.get(), stream));
+  check(cudaStreamWaitEvent(a.stream(), forked.get(), 0));
+  check(cudaStreamWaitEvent(b.stream(), forked.get(), 0));
+  fanin::reduce_into(total, a, x, sum);
+  fanin::reduce_into(least, b, x, fanin::min_loc<std::int64_t>{});
+  check(cudaEventRecord(first_done.get(), a.stream()));
+  check(cudaEventRecord(second_done.get(), b.stream()));
+  check(cudaStreamWaitEvent(stream, first_done.get(), 0));
+  check(cudaStreamWaitEvent(stream, second_done.get(), 0));
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph));
+  return graph;
+}
+
+/// What a replay with this round's numbers must give.
+struct expected_of_round {
+  std::int64_t total;
+  fanin::value_index<std::int64_t> least;
+};
+
+expected_of_round expect_round(std::int64_t round, std::size_t n) {
+  std::vector<std::int64_t> x(n);
+  renew write{x.data(), &round};
+  for (std::size_t i = 0; i < n; ++i) write(static_cast<std::int64_t>(i));
+  return {fanin::reduce(fanin::serial{}, x, sum), fanin::reduce(fanin::serial{}, x, fanin::min_loc<std::int64_t>{})};
+}
+
+/// A thousand replays with other numbers each, every result checked; the objects that captured are gone by then.
+TEST_F(cuda_graphs, two_parallel_nodes_replayed_a_thousand_times) {
+  const std::size_t n = 60'001;
+  fanin::cuda gpu;
+  fanin::buffer<std::int64_t, fanin::cuda> x(gpu, n);
+  destination<std::int64_t, fanin::cuda> total(gpu);
+  destination<fanin::value_index<std::int64_t>, fanin::cuda> least(gpu);
+  fanin::buffer<std::int64_t, fanin::cuda> round_there(gpu, 1);
+  std::unique_ptr<replay> graph;
+  {
+    fanin::cuda a;
+    fanin::cuda b;
+    graph = std::make_unique<replay>(
+        capture_two(gpu.stream(), a, b, std::as_const(x).span(), total.pointer(), least.pointer()));
+    EXPECT_STREQ(a.last_launch().strategy, "one_pass");
+    EXPECT_GT(a.last_launch().grid_size, 1) << "one block alone would use no scratch";
+    EXPECT_GT(b.last_launch().grid_size, 1);
+  }
+  for (std::int64_t round = 0; round < 1'000; ++round) {
+    round_there.copy_from(std::vector<std::int64_t>{round * 77'777});
+    fanin::parallel_for(fanin::range(gpu, n), renew{x.data(), round_there.data()});
+    graph->launch(gpu.stream());
+    // A blocking call of the same object between replays has scratch of its own.
+    if (round % 100 == 0) fanin::reduce(gpu, x, sum);
+    const auto expected = expect_round(round * 77'777, n);
+    ASSERT_EQ(total.get(), expected.total) << "round " << round;
+    ASSERT_TRUE(is_same(least.get(), expected.least)) << "round " << round;
+  }
+}
+
+/// Replays queued without a wait between, of two graphs on two streams at once.
+TEST_F(cuda_graphs, two_graphs_at_once) {
+  const std::size_t n = 500'001;
+  fanin::cuda first;
+  fanin::cuda second;
+  placed<std::int64_t, fanin::cuda> x(first, make_data<std::int64_t>(data::random_signed, n));
+  placed<std::int64_t, fanin::cuda> y(second, make_data<std::int64_t>(data::pairs, n));
+  destination<std::int64_t, fanin::cuda> total_x(first);
+  destination<std::int64_t, fanin::cuda> total_y(second);
+  destination<fanin::value_index<std::int64_t>, fanin::cuda> least_x(first);
+  destination<fanin::value_index<std::int64_t>, fanin::cuda> least_y(second);
+  fanin::cuda a;
+  fanin::cuda b;
+  replay graph_x(capture_two(first.stream(), a, b, x.span(), total_x.pointer(), least_x.pointer()));
+  replay graph_y(capture_two(second.stream(), a, b, y.span(), total_y.pointer(), least_y.pointer()));
+  for (int round = 0; round < 200; ++round) {
+    graph_x.launch(first.stream());
+    graph_y.launch(second.stream());
+  }
+  EXPECT_EQ(total_x.get(), fanin::reduce(fanin::serial{}, x.host(), sum));
+  EXPECT_EQ(total_y.get(), fanin::reduce(fanin::serial{}, y.host(), sum));
+  EXPECT_TRUE(is_same(least_x.get(), fanin::reduce(fanin::serial{}, x.host(), fanin::min_loc<std::int64_t>{})));
+  EXPECT_TRUE(is_same(least_y.get(), fanin::reduce(fanin::serial{}, y.host(), fanin::min_loc<std::int64_t>{})));
+}
+
+/// Functors, user reducers of every size, several reducers, parallel_for and nothing at all, one after the other.
+TEST_F(cuda_graphs, every_kind_of_call) {
+  const std::size_t n = 30'001;
+  fanin::cuda gpu;
+  const auto host = make_data<std::uint32_t>(data::random_signed, n);
+  placed<std::uint32_t, fanin::cuda> x(gpu, host);
+  destination<std::int64_t, fanin::cuda> indices(gpu);
+  destination<std::uint64_t, fanin::cuda> wide(gpu);
+  destination<histogram::summary, fanin::cuda> counts(gpu);
+  destination<fanin::tuple<std::uint32_t, std::uint32_t>, fanin::cuda> both(gpu);
+  destination<std::uint32_t, fanin::cuda> none(gpu);
+  const auto stream = gpu.stream();
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  fanin::parallel_reduce_into(indices.pointer(), fanin::range(gpu, n), index_itself{}, sum);
+  fanin::reduce_into(wide.pointer(), gpu, x.span(), wide_counts{});
+  fanin::reduce_into(counts.pointer(), gpu, x.span(), histogram{});
+  fanin::reduce_into(both.pointer(), gpu, x.span(), fanin::min<std::uint32_t>{}, fanin::max<std::uint32_t>{});
+  fanin::reduce_into(none.pointer(), gpu, x.span().first(0), fanin::sum<std::uint32_t>{});
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph));
+  replay all(graph);
+  for (int round = 0; round < 20; ++round) all.launch(stream);
+  EXPECT_EQ(indices.get(), static_cast<std::int64_t>(n * (n - 1) / 2));
+  EXPECT_EQ(wide.get(), fanin::reduce(fanin::serial{}, host, wide_counts{}));
+  EXPECT_EQ(counts.get(), fanin::reduce(fanin::serial{}, host, histogram{}));
+  EXPECT_TRUE(is_same(both.get(),
+                      fanin::reduce(fanin::serial{}, host, fanin::min<std::uint32_t>{}, fanin::max<std::uint32_t>{})));
+  EXPECT_EQ(none.get(), 0U);
+}
+
+/// What waits is refused on a capturing stream, before it launches anything; the capture stays valid.
+TEST_F(cuda_graphs, blocking_calls_are_refused_in_capture) {
+  fanin::cuda gpu;
+  placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::random_signed, 10'000));
+  destination<std::int64_t, fanin::cuda> out(gpu);
+  fanin::buffer<std::int64_t, fanin::cuda> copy(gpu, 10);
+  std::vector<std::int64_t> host(10);
+  const auto stream = gpu.stream();
+  const auto tree = gpu.with<fanin::cuda_strategy::shared_tree>();
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  EXPECT_THROW(fanin::reduce(gpu, x.span(), sum), fanin::state_error);
+  EXPECT_THROW(fanin::reduce(tree, x.span(), sum), fanin::state_error);
+  EXPECT_THROW(fanin::parallel_reduce(fanin::range(gpu, 10), index_itself{}, sum), fanin::state_error);
+  EXPECT_THROW(fanin::parallel_reduce(fanin::range(gpu, 0), index_itself{}, sum), fanin::state_error);
+  EXPECT_THROW(copy.copy_to(host), fanin::state_error);
+  EXPECT_THROW(copy.copy_from(host), fanin::state_error);
+  EXPECT_THROW(gpu.synchronize(), fanin::state_error);
+  fanin::reduce_into(out.pointer(), gpu, x.span(), sum);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess) << "a refused call invalidated the capture";
+  std::size_t nodes = 0;
+  check(cudaGraphGetNodes(graph, nullptr, &nodes));
+  EXPECT_EQ(nodes, 1U) << "something but the one reduction was captured";
+  replay one(graph);
+  one.launch(stream);
+  EXPECT_EQ(out.get(), fanin::reduce(fanin::serial{}, x.host(), sum));
+  EXPECT_EQ(fanin::reduce(gpu, x.span(), sum), out.get());
+}
+
+/// Scratch of graphs that are gone is used again: capturing over and over does not grow without bound.
+TEST_F(cuda_graphs, scratch_of_destroyed_graphs_is_used_again) {
+  fanin::cuda gpu;
+  placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::random_signed, 1'000'000));
+  destination<std::int64_t, fanin::cuda> out(gpu);
+  const auto expected = fanin::reduce(gpu, x.span(), sum);
+  for (int round = 0; round < 300; ++round) {
+    check(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal));
+    fanin::reduce_into(out.pointer(), gpu, x.span(), sum);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(gpu.stream(), &graph));
+    replay one(graph);
+    one.launch(gpu.stream());
+    if (round % 50 == 0) ASSERT_EQ(out.get(), expected);
+    gpu.synchronize();
+  }
+  EXPECT_LT(gpu.scratch_allocations(), 100);
+}
+
+}  // namespace
+}  // namespace fanin_test

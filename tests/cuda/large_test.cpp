@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/gpu_test.hpp"
+
+/// Arrays of more than 2^31 and 2^32 elements, where the GPU has the memory.
+namespace fanin_test {
+namespace {
+
+class cuda_large : public gpu_test {
+ protected:
+  static bool has_room(std::size_t bytes) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&free, &total));
+    return free > bytes + (std::size_t{1} << 29);
+  }
+};
+
+/// x[i] = i mod 2^32 in 32 bits: a dropped or doubled element changes the sum.
+struct write_low_word {
+  std::uint32_t* x;
+  FANIN_FUNCTION void operator()(std::int64_t i) const { x[i] = static_cast<std::uint32_t>(i); }
+};
+
+struct write_byte {
+  std::uint8_t* x;
+  std::int64_t last;
+  FANIN_FUNCTION void operator()(std::int64_t i) const {
+    x[i] = i == last ? std::uint8_t{200} : static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i)) % 199);
+  }
+};
+
+TEST_F(cuda_large, words_beyond_two_to_the_31) {
+  const std::int64_t n = (std::int64_t{1} << 31) + 3;
+  if (!has_room(static_cast<std::size_t>(n) * 4)) GTEST_SKIP() << "8.6 GB of GPU memory are not free";
+  fanin::cuda gpu;
+  fanin::buffer<std::uint32_t, fanin::cuda> x(gpu, n);
+  fanin::parallel_for(fanin::range(gpu, n), write_low_word{x.data()});
+  // The sum of i, modulo 2^32.
+  const auto expected =
+      static_cast<std::uint32_t>(static_cast<std::uint64_t>((n - 1) / 2) * static_cast<std::uint64_t>(n));
+  EXPECT_EQ(fanin::reduce(gpu, x, fanin::sum<std::uint32_t>{}), expected);
+  const auto most = fanin::reduce(gpu, x, fanin::max_loc<std::uint32_t>{});
+  EXPECT_EQ(most.value, static_cast<std::uint32_t>(n - 1));
+  EXPECT_EQ(most.index, n - 1);
+  const auto by_functor = fanin::parallel_reduce(fanin::range(gpu, n), at<std::uint32_t>{x.data()},
+                                                 fanin::sum<std::uint32_t>{}, fanin::max_loc<std::uint32_t>{});
+  EXPECT_EQ(fanin::get<0>(by_functor), expected);
+  EXPECT_EQ(fanin::get<1>(by_functor).index, n - 1);
+  const auto tree = gpu.with<fanin::cuda_strategy::shared_tree>();
+  EXPECT_EQ(fanin::reduce(tree, x, fanin::sum<std::uint32_t>{}), expected);
+  const auto shuffle = gpu.with<fanin::cuda_strategy::shuffle>();
+  EXPECT_EQ(fanin::reduce(shuffle, x, fanin::sum<std::uint32_t>{}), expected);
+  // From an odd start.
+  EXPECT_EQ(fanin::reduce(gpu, x.span().subspan(3), fanin::sum<std::uint32_t>{}), expected - 3);
+}
+
+TEST_F(cuda_large, bytes_beyond_two_to_the_32) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 5;
+  if (!has_room(static_cast<std::size_t>(n))) GTEST_SKIP() << "4.3 GB of GPU memory are not free";
+  fanin::cuda gpu;
+  fanin::buffer<std::uint8_t, fanin::cuda> x(gpu, n);
+  fanin::parallel_for(fanin::range(gpu, n), write_byte{x.data(), n - 2});
+  const auto most = fanin::reduce(gpu, x, fanin::max_loc<std::uint8_t>{});
+  EXPECT_EQ(most.value, 200);
+  EXPECT_EQ(most.index, n - 2);
+  // Halves by spans, and the whole by a functor: the same sum on different ways.
+  const auto span = x.span();
+  const auto half = static_cast<std::size_t>(n / 2);
+  const auto left = fanin::reduce(gpu, span.first(half), fanin::sum<std::uint64_t>{});
+  const auto right = fanin::reduce(gpu, span.subspan(half), fanin::sum<std::uint64_t>{});
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::uint8_t>{x.data()}, fanin::sum<std::uint64_t>{}),
+            left + right);
+}
+
+}  // namespace
+}  // namespace fanin_test

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <ostream>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/reducers.hpp>
+#include <fanin/tuple.hpp>
+
+/// Equality as the contract means it: bit by bit, -0 and +0 told apart; of a NaN only that it is one.
+namespace fanin_test {
+
+template <class T>
+  requires std::is_arithmetic_v<T>
+bool same(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    if (a != a || b != b) return a != a && b != b;
+    return std::memcmp(&a, &b, sizeof(T)) == 0;
+  } else {
+    return a == b;
+  }
+}
+
+template <class T>
+bool same(const fanin::value_index<T>& a, const fanin::value_index<T>& b) {
+  return same(a.value, b.value) && a.index == b.index;
+}
+
+template <class T>
+bool same(const fanin::min_max_value<T>& a, const fanin::min_max_value<T>& b) {
+  return same(a.min, b.min) && same(a.max, b.max);
+}
+
+template <class T>
+bool same(const fanin::min_max_index<T>& a, const fanin::min_max_index<T>& b) {
+  return same(a.min, b.min) && same(a.max, b.max) && a.min_index == b.min_index && a.max_index == b.max_index;
+}
+
+template <class... Ts>
+bool same(const fanin::tuple<Ts...>& a, const fanin::tuple<Ts...>& b) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return (same(fanin::get<I>(a), fanin::get<I>(b)) && ...);
+  }(std::index_sequence_for<Ts...>{});
+}
+
+template <class T>
+  requires std::is_arithmetic_v<T>
+void show(std::ostream& out, T x) {
+  if constexpr (std::floating_point<T>) {
+    const auto precision = out.precision(17);
+    out << x;
+    out.precision(precision);
+  } else {
+    out << +x;
+  }
+}
+
+template <class T>
+void show(std::ostream& out, const fanin::value_index<T>& x) {
+  show(out, x.value);
+  out << " at " << x.index;
+}
+
+template <class T>
+void show(std::ostream& out, const fanin::min_max_value<T>& x) {
+  show(out, x.min);
+  out << " .. ";
+  show(out, x.max);
+}
+
+template <class T>
+void show(std::ostream& out, const fanin::min_max_index<T>& x) {
+  show(out, x.min);
+  out << " at " << x.min_index << " .. ";
+  show(out, x.max);
+  out << " at " << x.max_index;
+}
+
+template <class... Ts>
+void show(std::ostream& out, const fanin::tuple<Ts...>& x) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((out << (I == 0 ? "(" : ", "), show(out, fanin::get<I>(x))), ...);
+  }(std::index_sequence_for<Ts...>{});
+  out << ")";
+}
+
+template <class T>
+::testing::AssertionResult is_same(const T& got, const T& expected) {
+  if (same(got, expected)) return ::testing::AssertionSuccess();
+  auto failure = ::testing::AssertionFailure();
+  std::ostringstream text;
+  text << "got ";
+  show(text, got);
+  text << ", expected ";
+  show(text, expected);
+  return failure << text.str();
+}
+
+}  // namespace fanin_test
