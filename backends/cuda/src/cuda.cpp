@@ -23,6 +23,7 @@ cuda_state::~cuda_state() {
   if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusNone) {
     static_cast<void>(cudaStreamSynchronize(stream));
   }
+  free_outgrown();
   static_cast<void>(cudaFree(plain_scratch.memory));
   static_cast<void>(cudaFree(tagged_scratch.memory));
   static_cast<void>(cudaFreeHost(mailbox.host));
@@ -90,18 +91,10 @@ detail::cuda_handle cuda::handle() const {
   return {state_.get(), {}};
 }
 
-cudaStream_t cuda::stream() const {
-  return handle().state->stream;
-}
-int cuda::device() const {
-  return handle().state->device;
-}
-void cuda::synchronize() const {
-  detail::synchronize_stream(handle());
-}
-std::int64_t cuda::scratch_allocations() const {
-  return handle().state->allocations.load();
-}
+cudaStream_t cuda::stream() const { return handle().state->stream; }
+int cuda::device() const { return handle().state->device; }
+void cuda::synchronize() const { detail::synchronize_stream(handle()); }
+std::int64_t cuda::scratch_allocations() const { return handle().state->allocations.load(); }
 
 std::size_t cuda::scratch_bytes() const {
   auto* const state = handle().state;

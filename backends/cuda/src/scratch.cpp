@@ -67,15 +67,27 @@ scratch_block allocate_block(int device, std::size_t bytes) {
 
 }  // namespace
 
+void cuda_state::free_outgrown() noexcept {
+  for (const scratch_block& block : outgrown) static_cast<void>(cudaFree(block.memory));
+  outgrown.clear();
+}
+
 cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
   if (block.memory == nullptr || block.partial_bytes < bytes) {
     const relaxed_capture_scope relaxed;
     if (block.memory != nullptr) {
-      FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
-      FANIN_DETAIL_CHECK_CUDA(cudaFree(block.memory));
+      outgrown.push_back(block);
       block = {};
+      if (cudaStreamQuery(stream) == cudaSuccess) free_outgrown();
     }
-    block = allocate_block(device, bytes);
+    try {
+      block = allocate_block(device, bytes);
+    } catch (const cuda_error& failure) {
+      if (failure.code() != cudaErrorMemoryAllocation || outgrown.empty()) throw;
+      wait_for_stream(stream);
+      free_outgrown();
+      block = allocate_block(device, bytes);
+    }
     ++allocations;
   }
   return block.view();

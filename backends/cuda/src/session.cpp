@@ -55,16 +55,10 @@ device_scope::~device_scope() {
   if (previous_ >= 0) static_cast<void>(cudaSetDevice(previous_));
 }
 
-relaxed_capture_scope::relaxed_capture_scope() {
-  FANIN_DETAIL_CHECK_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_));
-}
-relaxed_capture_scope::~relaxed_capture_scope() {
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
-}
+relaxed_capture_scope::relaxed_capture_scope() { FANIN_DETAIL_CHECK_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+relaxed_capture_scope::~relaxed_capture_scope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 
-void wait_for_stream(cudaStream_t stream) {
-  FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
-}
+void wait_for_stream(cudaStream_t stream) { FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream)); }
 
 cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, const char* call)
     : state_{handle.state}, lock_{handle.state->mutex} {
@@ -92,15 +86,9 @@ cuda_session::~cuda_session() {
   if (previous_device_ >= 0) static_cast<void>(cudaSetDevice(previous_device_));
 }
 
-cudaStream_t cuda_session::stream() const noexcept {
-  return state_->stream;
-}
-int cuda_session::device() const noexcept {
-  return state_->device;
-}
-int cuda_session::multiprocessors() const noexcept {
-  return state_->multiprocessors;
-}
+cudaStream_t cuda_session::stream() const noexcept { return state_->stream; }
+int cuda_session::device() const noexcept { return state_->device; }
+int cuda_session::multiprocessors() const noexcept { return state_->multiprocessors; }
 
 cuda_scratch cuda_session::scratch(partials kind, std::size_t bytes) {
   if (capturing_) return state_->captured_scratch(bytes);
@@ -157,33 +145,49 @@ const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   return to;
 }
 
-void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** arguments, bool starts_early) {
+void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** arguments,
+                          const launch_options& options) {
+  cudaLaunchAttribute attributes[2]{};
+  unsigned count = 0;
+  if (options.starts_early) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (options.cluster_size > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {static_cast<unsigned>(options.cluster_size), 1, 1};
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(launch.grid_size));
   config.blockDim = dim3(static_cast<unsigned>(launch.block_size));
   config.dynamicSmemBytes = launch.shared_bytes;
   config.stream = state_->stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = starts_early ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
-  state_->last_launch = launch;
 }
 
-void cuda_session::record(const cuda_launch& launch) {
-  state_->last_launch = launch;
-}
+void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
 
 cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
   cuda_kernel_facts facts;
   cudaFuncAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaFuncGetAttributes(&attributes, kernel));
   int major = 0;
+  int minor = 0;
+  int shared_limit = 0;
   FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  facts.starts_early = major >= 9 && attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&shared_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  facts.compute_capability = std::min({10 * major + minor, attributes.ptxVersion, attributes.binaryVersion});
+  facts.starts_early = facts.compute_capability >= 90;
   if (block_size > attributes.maxThreadsPerBlock) return facts;
+  if (shared_bytes + attributes.sharedSizeBytes > static_cast<std::size_t>(shared_limit)) return facts;
+  constexpr std::size_t shared_without_asking = 48 * 1024;
+  if (shared_bytes + attributes.sharedSizeBytes > shared_without_asking) {
+    FANIN_DETAIL_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                 shared_limit - static_cast<int>(attributes.sharedSizeBytes)));
+  }
   FANIN_DETAIL_CHECK_CUDA(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts.resident_blocks, kernel, block_size, shared_bytes));
   return facts;
@@ -195,8 +199,9 @@ void check_tuning(const cuda_tuning& tuning) {
       throw invalid_argument("fanin::cuda::with: block_size " + std::to_string(tuning.block_size) + ": " + why);
     }
   }
-  if (tuning.blocks_per_sm < 0 || tuning.grid_size < 0) {
-    throw invalid_argument("fanin::cuda::with: blocks_per_sm and grid_size are counts; 0 leaves them to the strategy");
+  if (tuning.blocks_per_sm < 0 || tuning.grid_size < 0 || tuning.chunks < 0) {
+    throw invalid_argument(
+        "fanin::cuda::with: blocks_per_sm, grid_size and chunks are counts; 0 leaves them to the strategy");
   }
 }
 

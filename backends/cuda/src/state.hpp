@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include <fanin/cuda/session.hpp>
 
@@ -40,10 +41,12 @@ class cuda_state {
   cuda_state(const cuda_state&) = delete;
   cuda_state& operator=(const cuda_state&) = delete;
 
-  /// The object's own scratch of one kind; grows after the stream has come to rest.
+  /// The object's own scratch of one kind. Growing does not wait: the outgrown block is freed when the stream is found
+  /// at rest, or with the object.
   cuda_scratch own_scratch(scratch_block& block, std::size_t bytes);
   /// Scratch for one captured node, which the graph under capture keeps until it and its executables are gone.
   cuda_scratch captured_scratch(std::size_t bytes);
+  void free_outgrown() noexcept;
   /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
   void reserve(pinned_block& block, std::size_t bytes);
 
@@ -55,6 +58,7 @@ class cuda_state {
   std::mutex mutex;
   scratch_block plain_scratch;
   scratch_block tagged_scratch;
+  std::vector<scratch_block> outgrown;
   pinned_block mailbox;   ///< written by kernels alone: what stands in it tells whether a result is there
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;

@@ -37,9 +37,7 @@ template <class T, class Exec = default_backend>
 class buffer;
 
 /// The default object: one per host thread (and device), made at first use.
-inline default_backend& default_execution() {
-  return backend<default_backend>::default_object();
-}
+inline default_backend& default_execution() { return backend<default_backend>::default_object(); }
 
 /// [0, n) on the default object. Throws invalid_argument when n is negative or does not fit 64 bits.
 template <detail::index_value N>

@@ -6,10 +6,13 @@
 #include <cstring>
 
 #include <fanin/cuda/block/combine.cuh>
+#include <fanin/cuda/grid/cluster.cuh>
 #include <fanin/cuda/grid/last_block.cuh>
 #include <fanin/cuda/grid/watching_block.cuh>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/session.hpp>
+#include <fanin/cuda/thread/bulk.cuh>
+#include <fanin/cuda/thread/fold_n.cuh>
 #include <fanin/cuda/thread/grid_stride.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
@@ -32,26 +35,85 @@ struct cuda_destination {
       memcpy(word, &result, sizeof(Result));
       volatile std::uint64_t* const to = mailbox.words;
 #pragma unroll(words <= 16 ? words : 1)
-      for (int k = 0; k < words; ++k)
-        to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];
+      for (int k = 0; k < words; ++k) to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];
     }
   }
 };
 
+/// What the launches of one reduction share in device memory.
+struct cuda_workspace {
+  cuda_scratch scratch;
+  void* values = nullptr;  ///< one accumulator a thread, for block stages in global memory
+  int chunks = 1;          ///< n of fold_n
+};
+
+/// A composite as later passes see it: elements are accumulators, and are joined.
+template <class Composite>
+struct merging : Composite {
+  using state_type = typename Composite::accumulator_type;
+  static constexpr bool has_any_state = false;
+
+  FANIN_FUNCTION state_type begin(const state_type&) const { return this->identity(); }
+  FANIN_FUNCTION void finish(const state_type& state, state_type& scratch) const { scratch = state; }
+};
+
 template <class Strategy, class Source, class Composite>
-__device__ void gather(const Source& source, const Composite& c, typename Composite::state_type& state) {
+__device__ void gather(const Source& source, const Composite& c, typename Composite::state_type& state, int chunks,
+                       [[maybe_unused]] void* shared) {
+  using cuda_stage::thread;
   constexpr cuda_recipe recipe = Strategy::recipe;
-  if constexpr (recipe.thread == cuda_stage::thread::vectorised) {
+  constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
+  if constexpr (recipe.thread == thread::bulk && Source::has_vectors) {
+    gather_bulk<recipe.loads>(source, c, state, shared);
+  } else if constexpr (is_wide) {
     gather_vectorised<Source::has_vectors ? recipe.loads : recipe.elements>(source, c, state);
-  } else {
+  } else if constexpr (recipe.thread == thread::grid_stride) {
     gather_grid_stride(source, c, state);
+  } else {
+    gather_fold_n(source, c, state, chunks);
   }
 }
 
-/// Whether the blocks' partial results are handed over in tagged units: accumulators that go through slots are not.
+/// Whether the first step of a block's tree is done while gathering: in global memory, where one element a thread would
+/// have to be copied to scratch first. What takes in the step reads both elements and writes one value.
 template <class Strategy, class Composite>
-inline constexpr bool is_watched =
-    Strategy::recipe.grid == cuda_stage::grid::watching_block && !goes_through_slots(Composite::largest_accumulator);
+inline constexpr bool gathers_pairs =
+    Strategy::recipe.thread == cuda_stage::thread::one && Strategy::recipe.memory == cuda_stage::memory::global &&
+    (Strategy::recipe.block == cuda_stage::block::interleaved ||
+     Strategy::recipe.block == cuda_stage::block::neighbored_divergent) &&
+    !Composite::has_any_state;
+
+template <class Strategy, class Source, class Composite>
+__device__ void combine_gathered_pairs(const Source& source, const Composite& c,
+                                       typename Composite::accumulator_type& value,
+                                       typename Composite::accumulator_type* memory) {
+  const std::int64_t first = first_of_block(1);
+  const std::int64_t rest = source.count - first;
+  const unsigned left = rest < blockDim.x ? static_cast<unsigned>(rest) : blockDim.x;
+  const auto take_pair = [&](unsigned distance) {
+    auto state = c.begin(value);
+    if (threadIdx.x < left) source.accumulate(c, state, first + threadIdx.x);
+    if (threadIdx.x + distance < left) source.accumulate(c, state, first + threadIdx.x + distance);
+    c.finish(state, value);
+    memory[threadIdx.x] = value;
+  };
+  if constexpr (Strategy::recipe.block == cuda_stage::block::interleaved) {
+    const unsigned half = left - left / 2;
+    if (threadIdx.x < half || threadIdx.x == 0) take_pair(half);
+    __syncthreads();
+    combine_interleaved(c, memory, half);
+  } else {
+    if (threadIdx.x % 2 == 0) take_pair(1);
+    __syncthreads();
+    combine_neighbored_divergent(c, memory, left, 2);
+  }
+  if (threadIdx.x == 0) value = memory[0];
+}
+
+/// Whether the blocks' partial results are handed over in tagged units: those that go through slots are not.
+template <class Strategy, class Composite>
+inline constexpr bool is_watched = Strategy::recipe.grid == cuda_stage::grid::watching_block &&
+                                   !goes_through_slots(Strategy::recipe, Composite::largest_accumulator);
 
 /// A grid that was started before the end of the one before it in its stream waits for that here, before it touches
 /// memory, and lets the next one start. Nothing where the code or the launch does not support it.
@@ -62,61 +124,113 @@ __device__ inline void wait_for_grid_before() {
 #endif
 }
 
-/// thread -> block -> grid, as the strategy's recipe says.
+/// thread -> block -> cluster -> grid, as the strategy's recipe says.
 template <class Strategy, class Source, class Composite>
 __global__ void __launch_bounds__(1024)
-    reduce_kernel(const Source source, const Composite c, const cuda_scratch grid_scratch,
+    reduce_kernel(const Source source, const Composite c, const cuda_workspace work,
                   const cuda_destination<typename Composite::result_type> destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::size_t largest = Composite::largest_accumulator;
   extern __shared__ __align__(16) unsigned char shared[];
+  auto* const partials = static_cast<accumulator*>(work.scratch.partials);
 
-  [[maybe_unused]] std::uint32_t number = 0;
-  if constexpr (recipe.grid == cuda_stage::grid::watching_block) wait_for_grid_before();
-  if constexpr (is_watched<Strategy, Composite>) {
-    if (gridDim.x > 1 && (threadIdx.x == 0 || is_watching_block())) number = launch_number(grid_scratch);
-  }
-
-  accumulator value = c.identity();
-  if constexpr (Composite::has_any_state) {
-    __shared__ alignas(16) unsigned char storage[sizeof(accumulator)];
-    accumulator& scratch = *reinterpret_cast<accumulator*>(storage);
-    if (threadIdx.x == 0) scratch = value;
-    __syncthreads();
-    auto state = c.begin(scratch);
-    gather<Strategy>(source, c, state);
-    combine_states<recipe.block>(c, state, scratch, shared, typename Composite::indices{});
-    if (threadIdx.x == 0) value = scratch;
+  if constexpr (recipe.block == cuda_stage::block::none) {
+    accumulator& slot = partials[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
+    slot = c.identity();
+    auto state = c.begin(slot);
+    gather<Strategy>(source, c, state, work.chunks, shared);
+    c.finish(state, slot);
   } else {
-    auto state = c.begin(value);
-    gather<Strategy>(source, c, state);
-    c.finish(state, value);
-    combine_in_block<recipe.block, largest>(c, value, shared, blockDim.x);
-  }
-
-  if constexpr (recipe.grid == cuda_stage::grid::host_finish) {
-    if (threadIdx.x == 0) static_cast<accumulator*>(grid_scratch.partials)[blockIdx.x] = value;
-  } else {
-    if (gridDim.x > 1) {
-      if constexpr (is_watched<Strategy, Composite>) {
-        if (!is_watching_block()) {
-          if (threadIdx.x == 0) publish_partial(value, grid_scratch, number);
-          return;
-        }
-        gather_watched(c, value, grid_scratch, number);
-        combine_in_block<recipe.block, largest>(c, value, shared, blockDim.x);
-        close_launch(grid_scratch, number);
-      } else {
-        auto* const partials = static_cast<accumulator*>(grid_scratch.partials);
-        if (!is_last_block(value, partials, grid_scratch.counter)) return;
-        const unsigned threads = goes_through_slots(largest) ? 32 : blockDim.x;
-        value = gather_partials(c, partials, threads);
-        combine_in_block<recipe.block, largest>(c, value, shared, threads);
-      }
+    const contributor self{blockIdx.x / recipe.cluster_size, gridDim.x / recipe.cluster_size};
+    [[maybe_unused]] std::uint32_t number = 0;
+    if constexpr (recipe.grid == cuda_stage::grid::watching_block) wait_for_grid_before();
+    if constexpr (is_watched<Strategy, Composite>) {
+      if (self.count > 1 && (threadIdx.x == 0 || self.finishes())) number = launch_number(work.scratch);
     }
-    if (threadIdx.x == 0) destination.deliver(c.result(value));
+
+    void* memory = shared;
+    if constexpr (recipe.memory == cuda_stage::memory::global) {
+      memory = static_cast<accumulator*>(work.values) + static_cast<std::int64_t>(blockIdx.x) * blockDim.x;
+    }
+    accumulator value = c.identity();
+    if constexpr (Composite::has_any_state) {
+      __shared__ alignas(16) unsigned char storage[sizeof(accumulator)];
+      accumulator& scratch = *reinterpret_cast<accumulator*>(storage);
+      if (threadIdx.x == 0) scratch = value;
+      __syncthreads();
+      auto state = c.begin(scratch);
+      gather<Strategy>(source, c, state, work.chunks, shared);
+      combine_states<Strategy>(c, state, scratch, memory, typename Composite::indices{});
+      if (threadIdx.x == 0) value = scratch;
+    } else if constexpr (gathers_pairs<Strategy, Composite>) {
+      combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));
+    } else {
+      auto state = c.begin(value);
+      gather<Strategy>(source, c, state, work.chunks, shared);
+      c.finish(state, value);
+      combine_in_block<Strategy, largest>(c, value, memory, blockDim.x);
+    }
+    if constexpr (recipe.cluster_size > 1) {
+      if (!combine_in_cluster(c, value)) return;
+    }
+
+    if constexpr (recipe.grid == cuda_stage::grid::host_finish) {
+      if (threadIdx.x == 0) partials[blockIdx.x] = value;
+    } else if constexpr (recipe.grid == cuda_stage::grid::second_pass) {
+      if (threadIdx.x == 0) {
+        if (gridDim.x == 1) {
+          destination.deliver(c.result(value));
+        } else {
+          partials[blockIdx.x] = value;
+        }
+      }
+    } else {
+      if (self.count > 1) {
+        if constexpr (is_watched<Strategy, Composite>) {
+          if (!self.finishes()) {
+            if (threadIdx.x == 0) publish_partial(value, self.index, work.scratch, number);
+            return;
+          }
+          gather_watched(c, value, self, work.scratch, number);
+          combine_in_block<Strategy, largest>(c, value, memory, blockDim.x);
+          close_launch(work.scratch, number);
+        } else {
+          if (!is_last_block(value, self, partials, work.scratch.counter)) return;
+          const unsigned threads = goes_through_slots(recipe, largest) ? 32 : blockDim.x;
+          value = gather_partials(c, partials, self.count, threads);
+          combine_in_block<Strategy, largest>(c, value, memory, threads);
+        }
+      }
+      if (threadIdx.x == 0) destination.deliver(c.result(value));
+    }
   }
+}
+
+/// launch_per_halving, the first launch: value i becomes element i and element i + half.
+template <class Source, class Composite>
+__global__ void __launch_bounds__(1024)
+    halve_source_kernel(const Source source, const Composite c, typename Composite::accumulator_type* values,
+                        std::int64_t half, const cuda_destination<typename Composite::result_type> destination) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= half && i != 0) return;
+  values[i] = c.identity();
+  auto state = c.begin(values[i]);
+  if (i < source.count) source.accumulate(c, state, i);
+  if (i + half < source.count) source.accumulate(c, state, i + half);
+  c.finish(state, values[i]);
+  if (half <= 1) destination.deliver(c.result(values[i]));
+}
+
+/// The later launches: value i + half is joined to value i.
+template <class Composite>
+__global__ void __launch_bounds__(1024)
+    halve_values_kernel(const Composite c, typename Composite::accumulator_type* values, std::int64_t count,
+                        std::int64_t half, const cuda_destination<typename Composite::result_type> destination) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= half) return;
+  if (i + half < count) c.join(values[i], values[i + half]);
+  if (half == 1) destination.deliver(c.result(values[i]));
 }
 
 template <class F>

@@ -2,130 +2,147 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include <fanin/cuda/kernel.cuh>
+#include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
-#include <fanin/error.hpp>
 
 namespace fanin::detail {
 
-/// Blocks and threads of a launch.
-struct cuda_plan {
-  cuda_launch launch;
-  int largest_grid = 1;  ///< what scratch is sized for, so that it does not grow with n
-  bool starts_early = false;
+template <class T>
+void* argument(const T& value) {
+  return const_cast<void*>(static_cast<const void*>(&value));
+}
+
+/// Where the partial results that a host folds lie.
+struct cuda_partials {
+  const void* data = nullptr;
+  std::size_t count = 0;
 };
 
-/// What the device says of one kernel, asked once per device and block size.
-template <class Kernel>
-cuda_kernel_facts facts_of(Kernel* kernel, int device, int block_size, std::size_t shared_bytes) {
-  constexpr int devices = 64;
-  static std::atomic<std::uint64_t> known[devices];  // block size, blocks, early start: 32, 16 and 16 bits
-  const auto key = static_cast<std::uint64_t>(block_size);
-  const bool cacheable = device >= 0 && device < devices;
-  if (cacheable) {
-    const std::uint64_t value = known[device].load(std::memory_order_relaxed);
-    if (value >> 32 == key) return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0};
-  }
-  const cuda_kernel_facts facts = kernel_facts(reinterpret_cast<const void*>(kernel), device, block_size, shared_bytes);
-  if (cacheable) {
-    known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
-                            static_cast<std::uint64_t>(facts.starts_early),
-                        std::memory_order_relaxed);
-  }
-  return facts;
-}
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// The work that a thread can take on its own: a vector or an element.
-template <class Strategy, class Source>
-std::int64_t units_of(const Source& source) {
-  if constexpr (Source::has_vectors && Strategy::recipe.thread == cuda_stage::thread::vectorised) {
-    return std::max<std::int64_t>(source.vectors(), 1);
-  } else {
-    return std::max<std::int64_t>(source.count, 1);
-  }
-}
-
-/// How many of them a thread has in flight.
-template <class Strategy, class Source>
-inline constexpr int units_in_flight = Source::has_vectors ? Strategy::recipe.loads : Strategy::recipe.elements;
-
-template <class Strategy, class Composite, class Kernel, class Source>
-cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, Kernel* kernel, const Source& source) {
-  constexpr cuda_recipe recipe = Strategy::recipe;
-  constexpr bool through_slots = goes_through_slots(Composite::largest_accumulator);
-  constexpr std::size_t accumulator_bytes = sizeof(typename Composite::accumulator_type);
-  constexpr std::size_t shared_budget = 32 * 1024;
-  constexpr int slots_block_size = 128;
-
-  cuda_plan plan{};
-  cuda_launch& launch = plan.launch;
-  launch.strategy = Strategy::name;
-  launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
-  const auto shared_bytes = [&] {
-    return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, through_slots);
-  };
-  if (tuning.block_size == 0) {
-    if (through_slots) launch.block_size = std::min(launch.block_size, slots_block_size);
-    while (shared_bytes() > shared_budget && launch.block_size > 32)
-      launch.block_size = launch.block_size / 64 * 32;
-  }
-  launch.shared_bytes = shared_bytes();
-  constexpr std::size_t shared_limit = 48 * 1024;
-  const cuda_kernel_facts facts = launch.shared_bytes > shared_limit
-                                      ? cuda_kernel_facts{}
-                                      : facts_of(kernel, session.device(), launch.block_size, launch.shared_bytes);
-  const int resident = facts.resident_blocks;
-  plan.starts_early = facts.starts_early && recipe.grid == cuda_stage::grid::watching_block;
-  if (resident == 0) {
-    throw invalid_argument(std::string("fanin: strategy ") + Strategy::name + " cannot launch blocks of " +
-                           std::to_string(launch.block_size) + " threads for accumulators of " +
-                           std::to_string(accumulator_bytes) + " bytes; ask for a smaller block_size");
-  }
-  const auto grid_of = [&](int blocks_per_sm) {
-    return std::max(1, session.multiprocessors() * std::min(blocks_per_sm, resident));
-  };
-  const int blocks_per_sm = tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : recipe.blocks_per_sm;
-  plan.largest_grid = grid_of(blocks_per_sm);
-  if (tuning.grid_size != 0) {
-    launch.grid_size = tuning.grid_size;
-    plan.largest_grid = std::max(plan.largest_grid, launch.grid_size);
-    return plan;
-  }
-  const std::int64_t units = units_of<Strategy>(source);
-  const std::int64_t threads_of_block = launch.block_size;
-  launch.grid_size = static_cast<int>(std::min<std::int64_t>((units - 1) / threads_of_block + 1, plan.largest_grid));
-  if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
-    const std::int64_t round_of_block = threads_of_block * units_in_flight<Strategy, Source>;
-    if (units <= recipe.rounds_of_one_block * round_of_block) {
-      launch.grid_size = 1;
-    } else if (units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
-      launch.grid_size = std::min(launch.grid_size, grid_of(std::min(2, blocks_per_sm)));
-    }
-  }
-  return plan;
-}
-
-/// Launches the strategy's kernel; gives where the blocks' partial results lie.
+/// One launch, and what it leaves: the result, or partial results for the host.
 template <class Strategy, class Source, class Composite>
-const void* enqueue(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
+cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Source& source, const Composite& c,
+                             const cuda_destination<typename Composite::result_type>& destination) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  constexpr bool tagged = is_watched<Strategy, Composite>;
+  constexpr std::size_t partial_bytes =
+      tagged ? static_cast<std::size_t>(tagged_units(sizeof(accumulator))) * sizeof(tagged_unit) : sizeof(accumulator);
+  const auto threads = static_cast<std::size_t>(plan.launch.block_size);
+  const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
+  const std::size_t bytes =
+      round_up(largest_grid * partial_bytes * (recipe.block == cuda_stage::block::none ? threads : 1));
+  const std::size_t values =
+      recipe.memory == cuda_stage::memory::global ? largest_grid * threads * sizeof(accumulator) : 0;
+
+  cuda_workspace work;
+  work.scratch =
+      session.scratch(tagged ? cuda_session::partials::tagged : cuda_session::partials::plain, bytes + values);
+  work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
+  work.chunks = plan.chunks;
+  void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
+  session.launch(reinterpret_cast<const void*>(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments,
+                 plan.options);
+  return {work.scratch.partials,
+          static_cast<std::size_t>(plan.launch.grid_size) * (recipe.block == cuda_stage::block::none ? threads : 1)};
+}
+
+/// The strategy's launch on the elements, then again on the partial results, until one block is enough and delivers.
+template <class Strategy, class Source, class Composite>
+void enqueue_passes(cuda_session& session, cuda_plan& plan, const Source& source, const Composite& c,
                     const cuda_destination<typename Composite::result_type>& destination) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr bool tagged = is_watched<Strategy, Composite>;
-  constexpr std::size_t bytes_of_block =
-      tagged ? tagged_units(sizeof(accumulator)) * sizeof(tagged_unit) : sizeof(accumulator);
-  const cuda_scratch scratch = session.scratch(tagged ? cuda_session::partials::tagged : cuda_session::partials::plain,
-                                               static_cast<std::size_t>(plan.largest_grid) * bytes_of_block);
-  void* arguments[] = {const_cast<Source*>(&source), const_cast<Composite*>(&c), const_cast<cuda_scratch*>(&scratch),
-                       const_cast<cuda_destination<typename Composite::result_type>*>(&destination)};
+  using partials = partials_source<accumulator>;
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  const std::int64_t elements_of_block = static_cast<std::int64_t>(plan.launch.block_size) * plan.chunks;
+  const auto blocks_for = [&](std::int64_t count) { return (count - 1) / elements_of_block + 1; };
+  const auto bytes_of = [](std::int64_t count) {
+    return round_up(static_cast<std::size_t>(count) * sizeof(accumulator));
+  };
+  const std::size_t first_bytes = bytes_of(plan.largest_grid);
+  const std::size_t second_bytes = bytes_of(blocks_for(plan.largest_grid));
+  const std::size_t values = recipe.memory == cuda_stage::memory::global
+                                 ? bytes_of(std::int64_t{plan.largest_grid} * plan.launch.block_size)
+                                 : 0;
+
+  cuda_workspace work;
+  work.scratch = session.scratch(cuda_session::partials::plain, first_bytes + second_bytes + values);
+  auto* const first = static_cast<unsigned char*>(work.scratch.partials);
+  work.values = first + first_bytes + second_bytes;
+  work.chunks = plan.chunks;
+  const merging<Composite> merge{c};
+  auto* const merging_kernel = &reduce_kernel<Strategy, partials, merging<Composite>>;
+  check_fits<Strategy, Composite>(
+      facts_of(merging_kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes), plan.launch);
+  void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
   session.launch(reinterpret_cast<const void*>(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments,
-                 plan.starts_early);
-  return scratch.partials;
+                 plan.options);
+
+  cuda_launch pass = plan.launch;
+  partials from{reinterpret_cast<const accumulator*>(first), plan.launch.grid_size};
+  for (bool into_second = true; from.count > 1; into_second = !into_second) {
+    work.scratch.partials = into_second ? first + first_bytes : first;
+    pass.grid_size = static_cast<int>(blocks_for(from.count));
+    void* pass_arguments[] = {argument(from), argument(merge), argument(work), argument(destination)};
+    session.launch(reinterpret_cast<const void*>(merging_kernel), pass, pass_arguments, plan.options);
+    ++plan.launch.launches;
+    from = {static_cast<const accumulator*>(work.scratch.partials), pass.grid_size};
+    if (pass.grid_size == 1) break;
+  }
+}
+
+/// One launch for each halving of the array; the first reads the elements and writes scratch.
+template <class Strategy, class Source, class Composite>
+void enqueue_halvings(cuda_session& session, cuda_plan& plan, const Source& source, const Composite& c,
+                      const cuda_destination<typename Composite::result_type>& destination) {
+  using accumulator = typename Composite::accumulator_type;
+  const auto blocks_for = [&](std::int64_t count) {
+    return static_cast<int>((std::max<std::int64_t>(count, 1) - 1) / plan.launch.block_size + 1);
+  };
+  std::int64_t half = source.count - source.count / 2;
+  const cuda_scratch scratch = session.scratch(
+      cuda_session::partials::plain, static_cast<std::size_t>(std::max<std::int64_t>(half, 1)) * sizeof(accumulator));
+  auto* const values = static_cast<accumulator*>(scratch.partials);
+  plan.launch.grid_size = blocks_for(half);
+  void* arguments[] = {argument(source), argument(c), argument(values), argument(half), argument(destination)};
+  session.launch(reinterpret_cast<const void*>(&halve_source_kernel<Source, Composite>), plan.launch, arguments, {});
+
+  cuda_launch pass = plan.launch;
+  for (std::int64_t count = half; count > 1; count = half) {
+    half = count - count / 2;
+    pass.grid_size = blocks_for(half);
+    void* pass_arguments[] = {argument(c), argument(values), argument(count), argument(half), argument(destination)};
+    session.launch(reinterpret_cast<const void*>(&halve_values_kernel<Composite>), pass, pass_arguments, {});
+    ++plan.launch.launches;
+  }
+}
+
+/// Everything that the strategy launches.
+template <class Strategy, class Source, class Composite>
+cuda_partials enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
+                      const cuda_destination<typename Composite::result_type>& destination) {
+  using cuda_stage::grid;
+  cuda_partials left;
+  cuda_plan plan;
+  if constexpr (Strategy::recipe.grid == grid::launch_per_halving) {
+    plan = make_plan<Strategy, Composite>(session, tuning, &halve_source_kernel<Source, Composite>, source);
+    enqueue_halvings<Strategy>(session, plan, source, c, destination);
+  } else {
+    plan = make_plan<Strategy, Composite>(session, tuning, &reduce_kernel<Strategy, Source, Composite>, source);
+    if constexpr (Strategy::recipe.grid == grid::second_pass) {
+      enqueue_passes<Strategy>(session, plan, source, c, destination);
+    } else {
+      left = enqueue_single<Strategy>(session, plan, source, c, destination);
+    }
+  }
+  session.record(plan.launch);
+  return left;
 }
 
 /// Reduces and waits for the value.
@@ -135,19 +152,19 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
   using result = typename Composite::result_type;
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce");
   if (source.count == 0) {
-    session.record({Strategy::name, 0, 0, 0});
+    cuda_launch nothing;
+    nothing.strategy = Strategy::name;
+    nothing.launches = 0;
+    session.record(nothing);
     return c.result(c.identity());
   }
-  const cuda_plan plan =
-      make_plan<Strategy, Composite>(session, handle.tuning, &reduce_kernel<Strategy, Source, Composite>, source);
   if constexpr (Strategy::recipe.grid == cuda_stage::grid::host_finish) {
     using accumulator = typename Composite::accumulator_type;
-    const void* const partials = enqueue<Strategy>(session, plan, source, c, {});
-    const auto blocks = static_cast<std::size_t>(plan.launch.grid_size);
+    const cuda_partials partials = enqueue<Strategy>(session, handle.tuning, source, c, {});
     const auto* const fetched =
-        static_cast<const unsigned char*>(session.fetch(partials, blocks * sizeof(accumulator)));
+        static_cast<const unsigned char*>(session.fetch(partials.data, partials.count * sizeof(accumulator)));
     accumulator total = c.identity();
-    for (std::size_t k = 0; k < blocks; ++k) {
+    for (std::size_t k = 0; k < partials.count; ++k) {
       accumulator partial;
       std::memcpy(&partial, fetched + k * sizeof(accumulator), sizeof(accumulator));
       c.join(total, partial);
@@ -155,7 +172,7 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
     return c.result(total);
   } else {
     const cuda_mailbox mailbox = session.mailbox(sizeof(result));
-    enqueue<Strategy>(session, plan, source, c, {nullptr, mailbox});
+    enqueue<Strategy>(session, handle.tuning, source, c, {nullptr, mailbox});
     result value;
     session.wait(mailbox, &value, sizeof(result));
     return value;
@@ -169,11 +186,9 @@ void reduce_ordered(const cuda_handle& handle, const char* label, typename Compo
   static_assert(
       is_stream_ordered(Strategy::recipe),
       "fanin: this strategy finishes on the host, so that its result cannot be written in the stream's order: "
-      "use a strategy with another grid stage for the _into forms");
+      "use a strategy with another grid stage for the _into forms (cuda_strategy::finished_by)");
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  const cuda_plan plan =
-      make_plan<Strategy, Composite>(session, handle.tuning, &reduce_kernel<Strategy, Source, Composite>, source);
-  enqueue<Strategy>(session, plan, source, c, {out, {}});
+  enqueue<Strategy>(session, handle.tuning, source, c, {out, {}});
 }
 
 template <class F>
@@ -183,9 +198,13 @@ void launch_for(const cuda_handle& handle, const char* label, std::int64_t first
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_for");
   const std::int64_t blocks = (count - 1) / block_size + 1;
   const auto grid = static_cast<int>(std::min<std::int64_t>(blocks, session.multiprocessors() * blocks_per_sm));
-  void* arguments[] = {const_cast<F*>(&f), &first, &count};
-  session.launch(reinterpret_cast<const void*>(&for_kernel<F>), {"parallel_for", grid, block_size, 0}, arguments,
-                 false);
+  void* arguments[] = {argument(f), argument(first), argument(count)};
+  cuda_launch launch;
+  launch.strategy = "parallel_for";
+  launch.grid_size = grid;
+  launch.block_size = block_size;
+  session.launch(reinterpret_cast<const void*>(&for_kernel<F>), launch, arguments, {});
+  session.record(launch);
 }
 
 }  // namespace fanin::detail

@@ -16,7 +16,8 @@ namespace fanin {
 struct cuda_tuning {
   int block_size = 0;     ///< threads a block: 32 to 1024, a multiple of 32
   int blocks_per_sm = 0;  ///< blocks on each multiprocessor at most (the device may hold fewer)
-  int grid_size = 0;      ///< blocks of the launch, whatever the number of elements
+  int grid_size = 0;      ///< blocks of the launch, whatever the number of elements; for persistent grids
+  int chunks = 0;         ///< n of fold_n
 
   friend bool operator==(const cuda_tuning&, const cuda_tuning&) = default;
 };
@@ -27,6 +28,7 @@ struct cuda_launch {
   int grid_size = 0;
   int block_size = 0;
   std::size_t shared_bytes = 0;  ///< dynamic shared memory a block
+  int launches = 1;              ///< of which this was the first
 
   friend bool operator==(const cuda_launch&, const cuda_launch&) = default;
 };
@@ -56,9 +58,7 @@ struct cuda_mailbox {
   std::uint32_t sequence = 0;
 };
 
-constexpr int mailbox_words(std::size_t bytes) {
-  return static_cast<int>((bytes + 3) / 4);
-}
+constexpr int mailbox_words(std::size_t bytes) { return static_cast<int>((bytes + 3) / 4); }
 
 /// One call on a fanin::cuda: holds its lock, its device as the current one and its NVTX range for its lifetime. The
 /// kernels' headers go through this class alone, which is compiled into the library.
@@ -95,7 +95,11 @@ class cuda_session {
   /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
   const void* fetch(const void* from, std::size_t bytes);
 
-  void launch(const void* kernel, const cuda_launch& launch, void** arguments, bool starts_early);
+  struct launch_options {
+    bool starts_early = false;
+    int cluster_size = 1;
+  };
+  void launch(const void* kernel, const cuda_launch& launch, void** arguments, const launch_options& options);
   /// Says what last_launch() answers.
   void record(const cuda_launch& launch);
 
@@ -113,6 +117,7 @@ struct cuda_kernel_facts {
   /// Whether its code waits for the grid before it (griddepcontrol), so that it may be started before that one's end:
   /// the device and what the code was compiled for must both be of compute capability 9.0 or later.
   bool starts_early = false;
+  int compute_capability = 0;  ///< 10 * major + minor, of the device or of the code, whichever is less
 };
 cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes);
 

@@ -74,8 +74,7 @@ struct backend<serial> {
 
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
-    for (std::int64_t i = first; i < first + count; ++i)
-      f(i);
+    for (std::int64_t i = first; i < first + count; ++i) f(i);
   }
 
   static void synchronize(serial) noexcept {}
@@ -99,8 +98,7 @@ struct backend<serial> {
                                                             const Composite& c) {
     auto scratch = c.identity();
     auto state = c.begin(scratch);
-    for (std::int64_t i = first; i < first + count; ++i)
-      c.accumulate_on_host(f, state, i);
+    for (std::int64_t i = first; i < first + count; ++i) c.accumulate_on_host(f, state, i);
     c.finish(state, scratch);
     return scratch;
   }
@@ -119,8 +117,7 @@ struct backend<serial> {
     }
     for (count = half; count > 1; count = half) {
       half = count - count / 2;
-      for (std::int64_t i = 0; i + half < count; ++i)
-        c.join(at(i), at(i + half));
+      for (std::int64_t i = 0; i + half < count; ++i) c.join(at(i), at(i + half));
     }
     return partial.front();
   }

@@ -13,8 +13,7 @@ __device__ T shuffle_down(const T& value, unsigned delta) {
   std::uint32_t word[words] = {};
   memcpy(word, &value, sizeof(T));
 #pragma unroll
-  for (int k = 0; k < words; ++k)
-    word[k] = __shfl_down_sync(0xffffffffu, word[k], delta);
+  for (int k = 0; k < words; ++k) word[k] = __shfl_down_sync(0xffffffffu, word[k], delta);
   T moved;
   memcpy(&moved, word, sizeof(T));
   return moved;
@@ -24,8 +23,7 @@ __device__ T shuffle_down(const T& value, unsigned delta) {
 template <class Op, class T>
 __device__ void combine_in_warp(const Op& op, T& value) {
 #pragma unroll
-  for (unsigned delta = 16; delta > 0; delta /= 2)
-    op.join(value, shuffle_down(value, delta));
+  for (unsigned delta = 16; delta > 0; delta /= 2) op.join(value, shuffle_down(value, delta));
 }
 
 /// Two levels of shuffles. Phases: every warp combines; lane 0 of each stores to shared memory; barrier; the first

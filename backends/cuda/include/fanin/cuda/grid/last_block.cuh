@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <fanin/cuda/grid/watching_block.cuh>
+
 namespace fanin::detail {
 
 /// Reads what another block wrote in this launch: past the first-level cache, which is not coherent between blocks.
@@ -15,8 +17,7 @@ __device__ T load_from_other_block(const T* from) {
     std::uint32_t word[words];
     const auto* const source = reinterpret_cast<const std::uint32_t*>(from);
 #pragma unroll
-    for (int k = 0; k < words; ++k)
-      word[k] = __ldcg(source + k);
+    for (int k = 0; k < words; ++k) word[k] = __ldcg(source + k);
     T value;
     memcpy(&value, word, sizeof(T));
     return value;
@@ -24,8 +25,7 @@ __device__ T load_from_other_block(const T* from) {
     unsigned char byte[sizeof(T)];
     const auto* const source = reinterpret_cast<const unsigned char*>(from);
 #pragma unroll
-    for (std::size_t k = 0; k < sizeof(T); ++k)
-      byte[k] = __ldcg(source + k);
+    for (std::size_t k = 0; k < sizeof(T); ++k) byte[k] = __ldcg(source + k);
     T value;
     memcpy(&value, byte, sizeof(T));
     return value;
@@ -35,12 +35,12 @@ __device__ T load_from_other_block(const T* from) {
 /// Publishes this block's partial result (thread 0's) and draws a ticket. True in every thread of the one block that
 /// drew the last: all partial results are then there. The ticket wraps to 0 for the next launch. One barrier.
 template <class T>
-__device__ bool is_last_block(const T& value, T* partials, unsigned* ticket) {
+__device__ bool is_last_block(const T& value, const contributor& self, T* partials, unsigned* ticket) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
-    partials[blockIdx.x] = value;
+    partials[self.index] = value;
     __threadfence();
-    is_last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+    is_last = atomicInc(ticket, self.count - 1) == self.count - 1;
     __threadfence();
   }
   __syncthreads();
@@ -51,11 +51,10 @@ __device__ bool is_last_block(const T& value, T* partials, unsigned* ticket) {
 template <class Composite>
 __device__ typename Composite::accumulator_type gather_partials(const Composite& c,
                                                                 const typename Composite::accumulator_type* partials,
-                                                                unsigned threads) {
+                                                                unsigned count, unsigned threads) {
   auto value = c.identity();
   if (threadIdx.x < threads) {
-    for (unsigned k = threadIdx.x; k < gridDim.x; k += threads)
-      c.join(value, load_from_other_block(partials + k));
+    for (unsigned k = threadIdx.x; k < count; k += threads) c.join(value, load_from_other_block(partials + k));
   }
   return value;
 }

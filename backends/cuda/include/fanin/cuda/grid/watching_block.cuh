@@ -16,9 +16,7 @@
 /// that when it waits, every block that it waits for has run or is running.
 namespace fanin::detail {
 
-constexpr int tagged_units(std::size_t bytes) {
-  return static_cast<int>((bytes + 11) / 12);
-}
+constexpr int tagged_units(std::size_t bytes) { return static_cast<int>((bytes + 11) / 12); }
 
 struct tagged_unit {
   std::uint32_t payload[3];
@@ -44,23 +42,23 @@ __device__ inline tagged_unit load_unit(const void* from) {
           static_cast<std::uint32_t>(high >> 32)};
 }
 
-/// Whether this block is the one that finishes.
-__device__ inline bool is_watching_block() {
-  return blockIdx.x == gridDim.x - 1;
-}
+/// What hands over one partial result: a block, or the first block of a cluster.
+struct contributor {
+  unsigned index;
+  unsigned count;
+  __device__ bool finishes() const { return index == count - 1; }
+};
 
 /// The launch's number: never 0, which is what fresh scratch holds.
-__device__ inline std::uint32_t launch_number(const cuda_scratch& scratch) {
-  return __ldcg(scratch.counter) + 1;
-}
+__device__ inline std::uint32_t launch_number(const cuda_scratch& scratch) { return __ldcg(scratch.counter) + 1; }
 
 /// Hands this block's partial result over. Called by one thread.
 template <class T>
-__device__ void publish_partial(const T& value, const cuda_scratch& scratch, std::uint32_t number) {
+__device__ void publish_partial(const T& value, unsigned index, const cuda_scratch& scratch, std::uint32_t number) {
   constexpr int units = tagged_units(sizeof(T));
   std::uint32_t word[units * 3] = {};
   memcpy(word, &value, sizeof(T));
-  auto* const to = static_cast<tagged_unit*>(scratch.partials) + std::size_t{blockIdx.x} * units;
+  auto* const to = static_cast<tagged_unit*>(scratch.partials) + std::size_t{index} * units;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
     store_unit(to + k, {{word[3 * k], word[3 * k + 1], word[3 * k + 2]}, number});
@@ -76,8 +74,7 @@ __device__ T await_partial(unsigned block, const cuda_scratch& scratch, std::uin
 #pragma unroll
   for (int k = 0; k < units; ++k) {
     tagged_unit unit = load_unit(from + k);
-    while (unit.tag != number)
-      unit = load_unit(from + k);
+    while (unit.tag != number) unit = load_unit(from + k);
     word[3 * k] = unit.payload[0];
     word[3 * k + 1] = unit.payload[1];
     word[3 * k + 2] = unit.payload[2];
@@ -90,11 +87,11 @@ __device__ T await_partial(unsigned block, const cuda_scratch& scratch, std::uin
 /// What each thread of the watching block gathers of the other blocks' partial results, in an order that depends on the
 /// grid alone; thread 0 starts from the block's own.
 template <class Composite>
-__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value,
+__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
                                const cuda_scratch& scratch, std::uint32_t number) {
   if (threadIdx.x != 0) value = c.identity();
 #pragma unroll 1
-  for (unsigned block = threadIdx.x; block < gridDim.x - 1; block += blockDim.x) {
+  for (unsigned block = threadIdx.x; block < self.count - 1; block += blockDim.x) {
     c.join(value, await_partial<typename Composite::accumulator_type>(block, scratch, number));
   }
 }
@@ -105,8 +102,7 @@ __device__ void gather_watched(const Composite& c, typename Composite::accumulat
 __device__ inline void close_launch(const cuda_scratch& scratch, std::uint32_t number) {
   if (number == 0xffffffffu) {
     auto* const words = static_cast<std::uint32_t*>(scratch.partials);
-    for (std::size_t k = threadIdx.x; k < scratch.partial_bytes / 4; k += blockDim.x)
-      words[k] = 0;
+    for (std::size_t k = threadIdx.x; k < scratch.partial_bytes / 4; k += blockDim.x) words[k] = 0;
     number = 0;
   }
   if (threadIdx.x == 0) *scratch.counter = number;

@@ -27,6 +27,19 @@ struct index_source {
   }
 };
 
+/// Partial results of an earlier launch; reduced with a merging composite.
+template <class Accumulator>
+struct partials_source {
+  static constexpr bool has_vectors = false;
+  const Accumulator* data;
+  std::int64_t count;
+
+  template <class Merging>
+  __device__ void accumulate(const Merging& c, Accumulator& state, std::int64_t i) const {
+    c.join(state, data[i]);
+  }
+};
+
 /// Elements of a contiguous array that fit 16-byte loads: `head` single ones, whole vectors, and the rest.
 template <class T>
 struct span_source {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <fanin/cuda/kernel.cuh>
+#include <fanin/cuda/session.hpp>
+#include <fanin/error.hpp>
+
+namespace fanin::detail {
+
+/// Blocks and threads of a reduction's first launch.
+struct cuda_plan {
+  cuda_launch launch;
+  int largest_grid = 1;  ///< what scratch is sized for: a persistent grid's does not grow with n
+  int chunks = 1;
+  cuda_session::launch_options options;
+};
+
+/// What the device says of one kernel, asked once per device and block size.
+template <class Kernel>
+cuda_kernel_facts facts_of(Kernel* kernel, int device, int block_size, std::size_t shared_bytes) {
+  constexpr int devices = 64;
+  // Block size, blocks, compute capability, early start: 32, 16, 8 and 8 bits.
+  static std::atomic<std::uint64_t> known[devices];
+  const auto key = static_cast<std::uint64_t>(block_size);
+  const bool cacheable = device >= 0 && device < devices;
+  if (cacheable) {
+    const std::uint64_t value = known[device].load(std::memory_order_relaxed);
+    if (value >> 32 == key) {
+      return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu)};
+    }
+  }
+  const cuda_kernel_facts facts = kernel_facts(reinterpret_cast<const void*>(kernel), device, block_size, shared_bytes);
+  if (cacheable) {
+    known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
+                            static_cast<std::uint64_t>(facts.compute_capability) << 8 |
+                            static_cast<std::uint64_t>(facts.starts_early),
+                        std::memory_order_relaxed);
+  }
+  return facts;
+}
+
+template <class Strategy>
+[[noreturn]] void refuse(const std::string& why) {
+  throw invalid_argument(std::string("fanin: strategy ") + Strategy::name + " cannot launch: " + why);
+}
+
+template <class Strategy, class Composite>
+void check_fits(const cuda_kernel_facts& facts, const cuda_launch& launch) {
+  if (facts.resident_blocks > 0) return;
+  refuse<Strategy>("blocks of " + std::to_string(launch.block_size) + " threads with accumulators of " +
+                   std::to_string(sizeof(typename Composite::accumulator_type)) +
+                   " bytes do not fit a multiprocessor; ask for a smaller block_size");
+}
+
+/// The work that a thread can take on its own: a vector or an element.
+template <class Strategy, class Source>
+std::int64_t units_of(const Source& source) {
+  constexpr cuda_stage::thread stage = Strategy::recipe.thread;
+  if constexpr (Source::has_vectors && (stage == cuda_stage::thread::vectorised || stage == cuda_stage::thread::bulk)) {
+    return std::max<std::int64_t>(source.vectors(), 1);
+  } else {
+    return std::max<std::int64_t>(source.count, 1);
+  }
+}
+
+/// How many of them a thread has in flight.
+template <class Strategy, class Source>
+inline constexpr int units_in_flight = Source::has_vectors ? Strategy::recipe.loads : Strategy::recipe.elements;
+
+/// The block size: the tuning's, or the recipe's, less where accumulators would not fit.
+template <class Strategy, class Composite>
+void plan_block(cuda_launch& launch, const cuda_tuning& tuning) {
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  constexpr std::size_t largest = Composite::largest_accumulator;
+  constexpr std::size_t accumulator_bytes = sizeof(typename Composite::accumulator_type);
+  constexpr std::size_t shared_budget = 48 * 1024;
+  constexpr int slots_block_size = 128;
+  launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
+  const auto shared_bytes = [&] { return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, largest); };
+  if (tuning.block_size == 0) {
+    if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
+    if (recipe.memory == cuda_stage::memory::shared) {
+      while (shared_bytes() > shared_budget && launch.block_size > 32) launch.block_size = launch.block_size / 64 * 32;
+    }
+  }
+  launch.shared_bytes = shared_bytes();
+}
+
+/// A grid of as many blocks as the elements need, or a persistent one.
+template <class Strategy, class Source>
+void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors, int resident) {
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  cuda_launch& launch = plan.launch;
+  const std::int64_t threads_of_block = launch.block_size;
+  if constexpr (!is_persistent(recipe)) {
+    const std::int64_t elements_of_block = threads_of_block * plan.chunks;
+    const std::int64_t blocks = (std::max<std::int64_t>(source.count, 1) - 1) / elements_of_block + 1;
+    if (blocks > std::numeric_limits<int>::max()) {
+      refuse<Strategy>(std::to_string(source.count) + " elements need " + std::to_string(blocks) +
+                       " blocks, more than a grid has; ask for larger blocks or more chunks");
+    }
+    launch.grid_size = plan.largest_grid = static_cast<int>(blocks);
+    return;
+  }
+  constexpr int cluster_size = recipe.cluster_size;
+  const auto whole_clusters = [&](int blocks) { return std::max(blocks / cluster_size, 1) * cluster_size; };
+  const auto grid_of = [&](int blocks_per_sm) {
+    return whole_clusters(multiprocessors * std::min(blocks_per_sm, resident));
+  };
+  const int blocks_per_sm = tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : recipe.blocks_per_sm;
+  const int asked = tuning.grid_size != 0 ? tuning.grid_size : tuning.blocks_per_sm != 0 ? 0 : recipe.grid_size;
+  if (asked != 0) {
+    if (asked % recipe.cluster_size != 0) {
+      refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks is not made of clusters of " +
+                       std::to_string(recipe.cluster_size));
+    }
+    launch.grid_size = plan.largest_grid = asked;
+    return;
+  }
+  plan.largest_grid = grid_of(blocks_per_sm);
+  const std::int64_t units = units_of<Strategy>(source);
+  const std::int64_t blocks = (units - 1) / threads_of_block + 1;
+  launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
+  if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
+    const std::int64_t round_of_block = threads_of_block * units_in_flight<Strategy, Source>;
+    if (units <= recipe.rounds_of_one_block * round_of_block) {
+      launch.grid_size = 1;
+    } else if (units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
+      launch.grid_size = std::min(launch.grid_size, grid_of(std::min(2, blocks_per_sm)));
+    }
+  }
+  launch.grid_size = std::min(plan.largest_grid,
+                              (launch.grid_size + recipe.cluster_size - 1) / recipe.cluster_size * recipe.cluster_size);
+}
+
+/// Throws invalid_argument, in words, for what cannot launch.
+template <class Strategy, class Composite, class Kernel, class Source>
+cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, Kernel* kernel, const Source& source) {
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  cuda_plan plan;
+  plan.launch.strategy = Strategy::name;
+  if (tuning.chunks != 0 && recipe.thread != cuda_stage::thread::fold_n) {
+    refuse<Strategy>("only fold_n folds several chunks, and this strategy gathers by another stage");
+  }
+  if ((tuning.grid_size != 0 || tuning.blocks_per_sm != 0) && !is_persistent(recipe)) {
+    refuse<Strategy>("its grid follows from the number of elements; leave grid_size and blocks_per_sm at 0");
+  }
+  plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
+  plan_block<Strategy, Composite>(plan.launch, tuning);
+
+  const cuda_kernel_facts facts = facts_of(kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes);
+  if (facts.compute_capability < least_compute_capability(recipe)) {
+    refuse<Strategy>(
+        "it needs a device and code of compute capability " + std::to_string(least_compute_capability(recipe) / 10) +
+        "." + std::to_string(least_compute_capability(recipe) % 10) + ", and one of them is " +
+        std::to_string(facts.compute_capability / 10) + "." + std::to_string(facts.compute_capability % 10));
+  }
+  check_fits<Strategy, Composite>(facts, plan.launch);
+  plan.options.starts_early = facts.starts_early && recipe.grid == cuda_stage::grid::watching_block;
+  plan.options.cluster_size = recipe.cluster_size;
+  plan_grid<Strategy>(plan, tuning, source, session.multiprocessors(), facts.resident_blocks);
+  return plan;
+}
+
+}  // namespace fanin::detail

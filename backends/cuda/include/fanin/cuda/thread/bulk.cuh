@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <fanin/cuda/recipe.hpp>
+#include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
+
+namespace fanin::detail {
+
+#if __CUDA_ARCH__ >= 900
+
+/// A barrier in shared memory that counts bytes of bulk copies (PTX ISA, mbarrier).
+struct copy_barrier {
+  std::uint64_t word;
+
+  __device__ std::uint32_t address() { return static_cast<std::uint32_t>(__cvta_generic_to_shared(&word)); }
+  __device__ void init() { asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory"); }
+  __device__ void copy(void* to, const void* from, std::uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(from), "r"(bytes), "r"(address())
+                 : "memory");
+  }
+  __device__ void wait(std::uint32_t parity) {
+    std::uint32_t done = 0;
+    while (done == 0) {
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(done)
+                   : "r"(address()), "r"(parity)
+                   : "memory");
+    }
+  }
+};
+
+#endif
+
+/// Tiles of bulk_stage_bytes, a grid's width apart, which the bulk copy engine brings into a ring in shared memory
+/// while the threads fold earlier ones; one thread of a block asks for them. What fills no tile is gathered as
+/// vectorised. Every index once, for any count and grid. Needs compute capability 9.0; code for less gathers as
+/// vectorised.
+template <int Loads, class T, class Composite>
+__device__ void gather_bulk(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
+                            [[maybe_unused]] void* ring) {
+#if __CUDA_ARCH__ >= 900
+  using vector = typename span_source<T>::vector;
+  constexpr int width = span_source<T>::width;
+  constexpr int vectors_of_tile = static_cast<int>(bulk_stage_bytes / sizeof(vector));
+  __shared__ copy_barrier filled[bulk_stages];
+  vector* const stages = static_cast<vector*>(ring);
+  const std::int64_t tiles = source.vectors() / vectors_of_tile;
+  const auto ask = [&](std::int64_t tile, int stage) {
+    filled[stage].copy(stages + stage * vectors_of_tile, source.first_vector() + tile * vectors_of_tile,
+                       static_cast<std::uint32_t>(bulk_stage_bytes));
+  };
+
+  if (threadIdx.x == 0) {
+    for (copy_barrier& barrier : filled) barrier.init();
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (int stage = 0; stage < bulk_stages; ++stage) {
+      const std::int64_t tile = blockIdx.x + static_cast<std::int64_t>(stage) * gridDim.x;
+      if (tile < tiles) ask(tile, stage);
+    }
+  }
+  __syncthreads();
+
+  int stage = 0;
+  std::uint32_t parity = 0;
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    filled[stage].wait(parity);
+    const vector* const from = stages + stage * vectors_of_tile;
+    const std::int64_t first = source.head + tile * vectors_of_tile * width;
+#pragma unroll 4
+    for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += static_cast<int>(blockDim.x)) {
+      const vector v = from[k];
+#pragma unroll
+      for (int e = 0; e < width; ++e) c.fold(state, v.element[e], first + std::int64_t{k} * width + e);
+    }
+    __syncthreads();  // everybody has read the stage before it is filled again
+    const std::int64_t next = tile + static_cast<std::int64_t>(bulk_stages) * gridDim.x;
+    if (threadIdx.x == 0 && next < tiles) ask(next, stage);
+    if (++stage == bulk_stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  gather_vectorised<Loads>(source, c, state, tiles * vectors_of_tile);
+#else
+  gather_vectorised<Loads>(source, c, state);
+#endif
+}
+
+}  // namespace fanin::detail
