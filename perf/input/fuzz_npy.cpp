@@ -27,8 +27,7 @@ void check(const fanin_perf::input_array& read) {
     if (byte == std::byte{0}) ++zeros;
   }
   require(zeros <= read.data.size());
-  require(fanin_perf::visit_elements(read, [](auto all) { return all.size(); }) ==
-          static_cast<std::size_t>(read.n));
+  require(fanin_perf::visit_elements(read, [](auto all) { return all.size(); }) == static_cast<std::size_t>(read.n));
 
   require(fanin_perf::numpy_flat_index(read, -1) == -1);
   if (read.n > 0) {

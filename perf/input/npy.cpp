@@ -56,8 +56,7 @@ class file_source final : public byte_source {
   std::size_t read(std::byte* to, std::size_t count) override {
     const std::size_t taken = std::fread(to, 1, count, file_);
     if (taken == 0 && std::ferror(file_) != 0) {
-      fail(name(), text("reading failed (", std::strerror(errno), ")"),
-           "look at the file system it is on");
+      fail(name(), text("reading failed (", std::strerror(errno), ")"), "look at the file system it is on");
     }
     return taken;
   }
@@ -94,8 +93,7 @@ std::string read_header_text(byte_source& from, std::uint64_t& used) {
     fail(from.name(), "it does not begin with the mark of a .npy file",
          "give a file that numpy.save or numpy.savez wrote");
   }
-  const std::string inside_header =
-      text("it ends after ", from.size(), " bytes, inside the npy header");
+  const std::string inside_header = text("it ends after ", from.size(), " bytes, inside the npy header");
   if (there < common) {
     fail(from.name(), inside_header, whole_copy);
   }
@@ -158,8 +156,7 @@ void read_widened(byte_source& from, std::byte* to, std::int64_t n, bool swapped
     read_exactly(from, chunk.data(), static_cast<std::size_t>(count) * sizeof(Stored));
     for (std::int64_t i = 0; i < count; ++i, to += sizeof(Wide)) {
       bits_type bits;
-      std::memcpy(&bits, chunk.data() + static_cast<std::size_t>(i) * sizeof(Stored),
-                  sizeof(Stored));
+      std::memcpy(&bits, chunk.data() + static_cast<std::size_t>(i) * sizeof(Stored), sizeof(Stored));
       if (swapped) {
         bits = reversed(bits);
       }
@@ -178,9 +175,8 @@ void read_data(byte_source& from, const npy_header& header, aligned_bytes& to) {
       is_signed ? read_widened<std::int8_t, std::int32_t>(from, to.data(), header.n, false)
                 : read_widened<std::uint8_t, std::uint32_t>(from, to.data(), header.n, false);
     } else {
-      is_signed
-          ? read_widened<std::int16_t, std::int32_t>(from, to.data(), header.n, format.swapped)
-          : read_widened<std::uint16_t, std::uint32_t>(from, to.data(), header.n, format.swapped);
+      is_signed ? read_widened<std::int16_t, std::int32_t>(from, to.data(), header.n, format.swapped)
+                : read_widened<std::uint16_t, std::uint32_t>(from, to.data(), header.n, format.swapped);
     }
     return;
   }
@@ -191,13 +187,11 @@ void read_data(byte_source& from, const npy_header& header, aligned_bytes& to) {
   }
 }
 
-file_handle open_file(const std::filesystem::path& path, const std::string& source,
-                      std::uint64_t& size) {
+file_handle open_file(const std::filesystem::path& path, const std::string& source, std::uint64_t& size) {
   // O_NONBLOCK: opening a pipe that nobody writes to must end in a sentence, not in waiting.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) {
-    fail(source, text("it cannot be opened (", std::strerror(errno), ")"),
-         "give a file that is there and readable");
+    fail(source, text("it cannot be opened (", std::strerror(errno), ")"), "give a file that is there and readable");
   }
   file_handle file(::fdopen(descriptor, "rb"));
   if (!file) {
@@ -206,8 +200,7 @@ file_handle open_file(const std::filesystem::path& path, const std::string& sour
   }
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) {
-    fail(source, text("its size cannot be told (", std::strerror(errno), ")"),
-         "give a regular file");
+    fail(source, text("its size cannot be told (", std::strerror(errno), ")"), "give a regular file");
   }
   if (S_ISDIR(status.st_mode)) {
     fail(source, "it is a directory", "name a .npy or .npz file in it");
@@ -220,12 +213,9 @@ file_handle open_file(const std::filesystem::path& path, const std::string& sour
 }
 
 /// A foreign file is not spoken of here: decode_npy says what it is not.
-void check_no_name(std::span<const std::byte> start, const std::string& source,
-                   std::string_view array_name) {
+void check_no_name(std::span<const std::byte> start, const std::string& source, std::string_view array_name) {
   if (!array_name.empty() && starts_with(start, npy_magic)) {
-    fail(source,
-         text("it is a .npy file, whose only array has no name, and ", in_quotes(array_name),
-              " was asked for"),
+    fail(source, text("it is a .npy file, whose only array has no name, and ", in_quotes(array_name), " was asked for"),
          "leave the array's name away");
   }
 }
@@ -238,9 +228,8 @@ input_array decode_npy(byte_source& from) {
   npy_header header = parse_npy_header(literal, from.name());
   const std::uint64_t needed = static_cast<std::uint64_t>(header.n) * header.format.stored_size;
   const std::uint64_t there = from.size() - used;
-  const std::string difference =
-      text("shape ", shape_text(header.shape), " of dtype ", in_quotes(header.descr), " takes ",
-           needed, " bytes and ", there, " are there");
+  const std::string difference = text("shape ", shape_text(header.shape), " of dtype ", in_quotes(header.descr),
+                                      " takes ", needed, " bytes and ", there, " are there");
   if (there < needed) {
     fail(from.name(), text("it is truncated: ", difference), "get a whole copy of the file");
   }
@@ -280,18 +269,12 @@ bool is_zip(std::span<const std::byte> start) noexcept {
 
 std::string_view to_string(element_type type) noexcept {
   switch (type) {
-    case element_type::int32:
-      return "int32";
-    case element_type::int64:
-      return "int64";
-    case element_type::uint32:
-      return "uint32";
-    case element_type::uint64:
-      return "uint64";
-    case element_type::float32:
-      return "float32";
-    case element_type::float64:
-      return "float64";
+    case element_type::int32: return "int32";
+    case element_type::int64: return "int64";
+    case element_type::uint32: return "uint32";
+    case element_type::uint64: return "uint64";
+    case element_type::float32: return "float32";
+    case element_type::float64: return "float64";
   }
   return "unknown";
 }
@@ -300,12 +283,10 @@ std::size_t size_of(element_type type) noexcept {
   switch (type) {
     case element_type::int32:
     case element_type::uint32:
-    case element_type::float32:
-      return 4;
+    case element_type::float32: return 4;
     case element_type::int64:
     case element_type::uint64:
-    case element_type::float64:
-      break;
+    case element_type::float64: break;
   }
   return 8;
 }
@@ -333,8 +314,7 @@ input_array load_array(const std::filesystem::path& path, std::string_view array
   return detail::decode_npy(bytes);
 }
 
-input_array parse_array(std::span<const std::byte> bytes, std::string_view name,
-                        std::string_view array_name) {
+input_array parse_array(std::span<const std::byte> bytes, std::string_view name, std::string_view array_name) {
   if (detail::is_zip(bytes)) {
     return parse_npz(bytes, name, array_name);
   }
@@ -349,8 +329,7 @@ input_array parse_npy(std::span<const std::byte> bytes, std::string_view name) {
 
 std::int64_t numpy_flat_index(const input_array& from, std::int64_t storage_index) {
   if (storage_index < -1 || storage_index >= from.n) {
-    throw std::out_of_range(
-        detail::text("the index ", storage_index, " is not in the array ", from.source));
+    throw std::out_of_range(detail::text("the index ", storage_index, " is not in the array ", from.source));
   }
   if (storage_index == -1 || !from.fortran_order) {
     return storage_index;

@@ -42,7 +42,7 @@ class aligned_bytes {
   /// Throws std::bad_alloc.
   explicit aligned_bytes(std::size_t size) : size_(size) {
     if (size != 0) {
-      bytes_.reset(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})));
+      bytes_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{alignment})));
     }
   }
 
@@ -61,9 +61,7 @@ class aligned_bytes {
 
  private:
   struct release {
-    void operator()(std::byte* p) const noexcept {
-      ::operator delete (p, std::align_val_t{alignment});
-    }
+    void operator()(std::byte* p) const noexcept { ::operator delete(p, std::align_val_t{alignment}); }
   };
 
   std::unique_ptr<std::byte, release> bytes_;
@@ -72,10 +70,10 @@ class aligned_bytes {
 
 /// An array in native byte order, its elements in the order in which the file stores them.
 struct input_array {
-  std::string source;   ///< file, and the array's name in it, for messages and reports
-  std::string dtype;    ///< as the header has it, such as ">i2"
-  element_type type{};  ///< of the elements in `data`
-  std::string note;     ///< what was changed in reading, such as "int16 widened to int32"; or empty
+  std::string source;               ///< file, and the array's name in it, for messages and reports
+  std::string dtype;                ///< as the header has it, such as ">i2"
+  element_type type{};              ///< of the elements in `data`
+  std::string note;                 ///< what was changed in reading, such as "int16 widened to int32"; or empty
   std::vector<std::int64_t> shape;  ///< empty for a numpy scalar, which is one element
   bool fortran_order = false;       ///< storage order has the first index running fastest
   std::int64_t n = 0;               ///< elements: the shape's product
@@ -104,8 +102,7 @@ constexpr element_type element_type_of() {
   } else if constexpr (std::is_same_v<T, double>) {
     return element_type::float64;
   } else {
-    static_assert(always_false<T>,
-                  "an input array holds int32, int64, uint32, uint64, float or double");
+    static_assert(always_false<T>, "an input array holds int32, int64, uint32, uint64, float or double");
   }
 }
 }  // namespace detail
@@ -115,8 +112,7 @@ constexpr element_type element_type_of() {
 template <class T>
 [[nodiscard]] std::span<const T> elements(const input_array& from) {
   if (detail::element_type_of<T>() != from.type) {
-    throw std::invalid_argument(
-        std::string(from.source).append(" holds ").append(to_string(from.type)));
+    throw std::invalid_argument(std::string(from.source).append(" holds ").append(to_string(from.type)));
   }
   return {reinterpret_cast<const T*>(from.data.data()), static_cast<std::size_t>(from.n)};
 }
@@ -125,18 +121,12 @@ template <class T>
 template <class F>
 decltype(auto) visit_elements(const input_array& from, F&& f) {
   switch (from.type) {
-    case element_type::int32:
-      return std::forward<F>(f)(elements<std::int32_t>(from));
-    case element_type::int64:
-      return std::forward<F>(f)(elements<std::int64_t>(from));
-    case element_type::uint32:
-      return std::forward<F>(f)(elements<std::uint32_t>(from));
-    case element_type::uint64:
-      return std::forward<F>(f)(elements<std::uint64_t>(from));
-    case element_type::float32:
-      return std::forward<F>(f)(elements<float>(from));
-    case element_type::float64:
-      return std::forward<F>(f)(elements<double>(from));
+    case element_type::int32: return std::forward<F>(f)(elements<std::int32_t>(from));
+    case element_type::int64: return std::forward<F>(f)(elements<std::int64_t>(from));
+    case element_type::uint32: return std::forward<F>(f)(elements<std::uint32_t>(from));
+    case element_type::uint64: return std::forward<F>(f)(elements<std::uint64_t>(from));
+    case element_type::float32: return std::forward<F>(f)(elements<float>(from));
+    case element_type::float64: return std::forward<F>(f)(elements<double>(from));
   }
   throw std::invalid_argument("the array's element type has no such value");
 }
@@ -147,8 +137,7 @@ decltype(auto) visit_elements(const input_array& from, F&& f) {
 /// float64 as they are; int8 and int16 widened to int32, uint8 and uint16 to uint32; other types
 /// are refused. n == 0 is an array without data. Throws input_error; memory that cannot be had is
 /// one, too.
-[[nodiscard]] input_array load_array(const std::filesystem::path& path,
-                                     std::string_view array_name = {});
+[[nodiscard]] input_array load_array(const std::filesystem::path& path, std::string_view array_name = {});
 
 /// The same from bytes in memory, which must outlive the call only; `name` stands for the file in
 /// messages.

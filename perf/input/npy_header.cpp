@@ -20,57 +20,41 @@ struct known_format {
 };
 
 constexpr std::array known_formats{
-    known_format{"i1", "int8", element_type::int32},
-    known_format{"i2", "int16", element_type::int32},
-    known_format{"i4", "int32", element_type::int32},
-    known_format{"i8", "int64", element_type::int64},
-    known_format{"u1", "uint8", element_type::uint32},
-    known_format{"u2", "uint16", element_type::uint32},
-    known_format{"u4", "uint32", element_type::uint32},
-    known_format{"u8", "uint64", element_type::uint64},
-    known_format{"f4", "float32", element_type::float32},
-    known_format{"f8", "float64", element_type::float64},
+    known_format{"i1", "int8", element_type::int32},      known_format{"i2", "int16", element_type::int32},
+    known_format{"i4", "int32", element_type::int32},     known_format{"i8", "int64", element_type::int64},
+    known_format{"u1", "uint8", element_type::uint32},    known_format{"u2", "uint16", element_type::uint32},
+    known_format{"u4", "uint32", element_type::uint32},   known_format{"u8", "uint64", element_type::uint64},
+    known_format{"f4", "float32", element_type::float32}, known_format{"f8", "float64", element_type::float64},
 };
 
 constexpr std::string_view readable_types = "int8 to int64, uint8 to uint64, float32 or float64";
 
 [[noreturn]] void refuse_structured(std::string_view source) {
-  fail(source, "it holds a structured or subarray type",
-       "save one of its fields as an array of its own");
+  fail(source, "it holds a structured or subarray type", "save one of its fields as an array of its own");
 }
 
 /// Types that numpy writes and this reader does not take, each with its way out.
-[[noreturn]] void refuse_type(std::string_view source, std::string_view descr,
-                              std::string_view code) {
+[[noreturn]] void refuse_type(std::string_view source, std::string_view descr, std::string_view code) {
   const char kind = code.empty() ? '\0' : code.front();
   const std::string type = text("its dtype is ", in_quotes(descr), ", ");
   switch (kind) {
     case 'O':
-      fail(source,
-           text(type, "Python objects, which only unpickling can read, and that can run any code"),
+      fail(source, text(type, "Python objects, which only unpickling can read, and that can run any code"),
            "save it as a numeric array");
-    case 'V':
-      refuse_structured(source);
-    case 'b':
-      fail(source, text(type, "bool"), "save it with array.astype(numpy.uint8)");
+    case 'V': refuse_structured(source);
+    case 'b': fail(source, text(type, "bool"), "save it with array.astype(numpy.uint8)");
     case 'f':
       if (code == "f2") {
         fail(source, text(type, "float16"), "save it with array.astype(numpy.float32)");
       }
-      fail(source, text(type, "a float of a size that is not read"),
-           "save it with array.astype(numpy.float64)");
-    case 'c':
-      fail(source, text(type, "complex numbers"),
-           "save array.real and array.imag as arrays of their own");
+      fail(source, text(type, "a float of a size that is not read"), "save it with array.astype(numpy.float64)");
+    case 'c': fail(source, text(type, "complex numbers"), "save array.real and array.imag as arrays of their own");
     case 'S':
     case 'a':
-    case 'U':
-      fail(source, text(type, "text"), "save it as a numeric array");
+    case 'U': fail(source, text(type, "text"), "save it as a numeric array");
     case 'M':
-    case 'm':
-      fail(source, text(type, "dates or durations"), "save it with array.astype(numpy.int64)");
-    default:
-      fail(source, text(type, "which is not known"), text("save it as ", readable_types));
+    case 'm': fail(source, text(type, "dates or durations"), "save it with array.astype(numpy.int64)");
+    default: fail(source, text(type, "which is not known"), text("save it as ", readable_types));
   }
 }
 
@@ -88,8 +72,7 @@ element_format parse_descr(std::string_view descr, std::string_view source) {
   element_format format;
   format.type = known->type;
   format.stored_size = static_cast<std::size_t>(code[1] - '0');
-  format.swapped =
-      format.stored_size > 1 && ((order == '<' && !little) || (order == '>' && little));
+  format.swapped = format.stored_size > 1 && ((order == '<' && !little) || (order == '>' && little));
   if (format.stored_size < size_of(format.type)) {
     format.note = text(known->name, " widened to ", to_string(format.type));
   }
@@ -99,8 +82,7 @@ element_format parse_descr(std::string_view descr, std::string_view source) {
 /// Element count; refuses what 63 bits do not hold, as numpy does also where one dimension is 0.
 std::int64_t checked_count(const npy_header& header, std::string_view source) {
   constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max();
-  const auto widest =
-      static_cast<std::int64_t>(std::max(header.format.stored_size, size_of(header.format.type)));
+  const auto widest = static_cast<std::int64_t>(std::max(header.format.stored_size, size_of(header.format.type)));
   std::int64_t bytes = widest;
   bool empty = false;
   for (const std::int64_t extent : header.shape) {
@@ -121,8 +103,7 @@ std::int64_t checked_count(const npy_header& header, std::string_view source) {
 /// that are refused.
 class header_parser {
  public:
-  header_parser(std::string_view literal, std::string_view source)
-      : text_(literal), source_(source) {}
+  header_parser(std::string_view literal, std::string_view source) : text_(literal), source_(source) {}
 
   npy_header parse() {
     expect('{');
@@ -138,11 +119,7 @@ class header_parser {
       malformed("there is text after the closing brace");
     }
     if (!descr_ || !fortran_order_ || !shape_) {
-      malformed(text("the key ",
-                     !descr_           ? "'descr'"
-                     : !fortran_order_ ? "'fortran_order'"
-                                       : "'shape'",
-                     " is missing"));
+      malformed(text("the key ", !descr_ ? "'descr'" : !fortran_order_ ? "'fortran_order'" : "'shape'", " is missing"));
     }
     npy_header header;
     header.descr = std::move(*descr_);
@@ -160,8 +137,7 @@ class header_parser {
   }
 
   void skip_space() {
-    while (at_ < text_.size() &&
-           std::string_view(" \t\n\r\f").find(text_[at_]) != std::string_view::npos) {
+    while (at_ < text_.size() && std::string_view(" \t\n\r\f").find(text_[at_]) != std::string_view::npos) {
       ++at_;
     }
   }

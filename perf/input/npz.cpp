@@ -77,8 +77,7 @@ std::vector<entry> entries_of(zip_t* archive, const std::string& source) {
     const auto index = static_cast<zip_uint64_t>(i);
     const char* const name = zip_get_name(archive, index, ZIP_FL_ENC_GUESS);
     if (name == nullptr) {
-      fail(source, "the name of an entry of the archive cannot be read",
-           "get a fresh copy of the file");
+      fail(source, "the name of an entry of the archive cannot be read", "get a fresh copy of the file");
     }
     if (!std::string_view(name).ends_with('/')) {  // a directory
       found.push_back({index, name});
@@ -100,8 +99,7 @@ std::string listed(const std::vector<entry>& entries) {
 
 /// numpy's rule: an entry is called by its full name or by what stands before ".npy"; the full name
 /// wins.
-const entry& chosen(const std::vector<entry>& entries, const std::string& source,
-                    std::string_view array_name) {
+const entry& chosen(const std::vector<entry>& entries, const std::string& source, std::string_view array_name) {
   if (entries.empty()) {
     fail(source, "the archive holds no array", "write it with numpy.savez");
   }
@@ -112,8 +110,7 @@ const entry& chosen(const std::vector<entry>& entries, const std::string& source
         continue;
       }
       if (found != nullptr && array_name.empty()) {
-        fail(source, "the archive holds several arrays and none was named",
-             text("name one of ", listed(entries)));
+        fail(source, "the archive holds several arrays and none was named", text("name one of ", listed(entries)));
       }
       if (found != nullptr) {
         fail(source, text("the archive holds two entries named ", in_quotes(candidate.name)),
@@ -130,13 +127,10 @@ const entry& chosen(const std::vector<entry>& entries, const std::string& source
     }
   }
   if (choose([&](std::string_view name) { return name == array_name; }) ||
-      choose([&](std::string_view name) {
-        return name.ends_with(npy_suffix) && without_suffix(name) == array_name;
-      })) {
+      choose([&](std::string_view name) { return name.ends_with(npy_suffix) && without_suffix(name) == array_name; })) {
     return *found;
   }
-  fail(source, text("the archive holds no array named ", in_quotes(array_name)),
-       text("name one of ", listed(entries)));
+  fail(source, text("the archive holds no array named ", in_quotes(array_name)), text("name one of ", listed(entries)));
 }
 
 /// Refuses sizes that the archive's bytes cannot give, so that what is allocated stays in
@@ -157,11 +151,10 @@ void check_entry(const zip_stat_t& status, std::uint64_t archive_size, const std
   }
   const bool stored = status.comp_method == ZIP_CM_STORE;
   const std::uint64_t most = stored ? status.comp_size : status.comp_size * deflate_ratio_limit;
-  if (status.comp_size > archive_size || status.size > most ||
-      (stored && status.size != status.comp_size)) {
+  if (status.comp_size > archive_size || status.size > most || (stored && status.size != status.comp_size)) {
     fail(source,
-         text("the archive's entry declares ", status.size, " bytes from ", status.comp_size,
-              " in a file of ", archive_size, ", which cannot be"),
+         text("the archive's entry declares ", status.size, " bytes from ", status.comp_size, " in a file of ",
+              archive_size, ", which cannot be"),
          fresh_copy);
   }
 }
@@ -196,8 +189,7 @@ input_array read_archive(zip_source_t* from, std::uint64_t size, const std::stri
 
 }  // namespace
 
-input_array read_npz(std::FILE* file, std::uint64_t size, const std::string& source,
-                     std::string_view array_name) {
+input_array read_npz(std::FILE* file, std::uint64_t size, const std::string& source, std::string_view array_name) {
   zip_problem problem;
   zip_source_t* const from = zip_source_filep_create(file, 0, -1, problem.get());
   if (from == nullptr) {
@@ -210,8 +202,7 @@ input_array read_npz(std::FILE* file, std::uint64_t size, const std::string& sou
 
 }  // namespace detail
 
-input_array parse_npz(std::span<const std::byte> bytes, std::string_view name,
-                      std::string_view array_name) {
+input_array parse_npz(std::span<const std::byte> bytes, std::string_view name, std::string_view array_name) {
   const std::string source = detail::text("'", name, "'");
   detail::zip_problem problem;
   zip_source_t* const from = zip_source_buffer_create(bytes.data(), bytes.size(), 0, problem.get());

@@ -18,12 +18,10 @@ std::vector<T> random_values(std::int64_t n, T low, T high) {
   std::vector<T> values(static_cast<std::size_t>(n));
   if constexpr (std::is_floating_point_v<T>) {
     std::uniform_real_distribution<T> pick(low, high);
-    for (T& value : values)
-      value = pick(engine);
+    for (T& value : values) value = pick(engine);
   } else {
     std::uniform_int_distribution<T> pick(low, high);
-    for (T& value : values)
-      value = pick(engine);
+    for (T& value : values) value = pick(engine);
   }
   return values;
 }
@@ -129,8 +127,7 @@ TYPED_TEST(kokkos_against_serial, nan_is_found_wherever_it_stands) {
 TYPED_TEST(kokkos_against_serial, equal_elements_give_the_smallest_index) {
   fanin::kokkos<TypeParam> exec;
   std::vector<double> values(100000, 2.0);
-  for (const std::size_t at : {77777u, 501u, 99999u})
-    values[at] = 1.0;
+  for (const std::size_t at : {77777u, 501u, 99999u}) values[at] = 1.0;
   const auto data = to_space(exec, values);
   const auto [lowest, index] = fanin::reduce(exec, data, fanin::min_loc<double>{});
   EXPECT_EQ(lowest, 1.0);

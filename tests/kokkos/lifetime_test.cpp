@@ -79,11 +79,9 @@ void objects_live_beyond_exit_handlers() {
   std::thread([] {
     demand(sum_of_ten(object_backend::default_object()) == 45, "a sum in a thread");
     ready = true;
-    for (;;)
-      std::this_thread::yield();
+    for (;;) std::this_thread::yield();
   }).detach();
-  while (!ready)
-    std::this_thread::yield();
+  while (!ready) std::this_thread::yield();
 }
 
 void scope_initialises_and_finalises() {
@@ -191,9 +189,7 @@ class kokkos_lifetime : public testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-TEST_F(kokkos_lifetime, first_use_initialises_and_exit_finalises) {
-  expect_clean_exit(first_use_initialises);
-}
+TEST_F(kokkos_lifetime, first_use_initialises_and_exit_finalises) { expect_clean_exit(first_use_initialises); }
 TEST_F(kokkos_lifetime, so_does_the_default_object) {
   if (!takes_any_thread) GTEST_SKIP() << "Kokkos::Threads is launched from one host thread";
   expect_clean_exit(default_object_initialises);
@@ -206,15 +202,11 @@ TEST_F(kokkos_lifetime, objects_may_live_beyond_kokkos) {
   if (!takes_any_thread) GTEST_SKIP() << "Kokkos::Threads is launched from one host thread";
   expect_clean_exit(objects_live_beyond_exit_handlers);
 }
-TEST_F(kokkos_lifetime, a_scope_initialises_and_finalises) {
-  expect_clean_exit(scope_initialises_and_finalises);
-}
+TEST_F(kokkos_lifetime, a_scope_initialises_and_finalises) { expect_clean_exit(scope_initialises_and_finalises); }
 TEST_F(kokkos_lifetime, a_scope_leaves_an_earlier_owner_alone) {
   expect_clean_exit(scope_leaves_an_earlier_owner_alone);
 }
-TEST_F(kokkos_lifetime, an_application_may_own_kokkos) {
-  expect_clean_exit(application_owns_kokkos);
-}
+TEST_F(kokkos_lifetime, an_application_may_own_kokkos) { expect_clean_exit(application_owns_kokkos); }
 TEST_F(kokkos_lifetime, kokkos_of_the_application_is_not_finalised) {
   expect_clean_exit(application_does_not_finalise);
 }
@@ -227,8 +219,6 @@ TEST_F(kokkos_lifetime, an_application_may_finalise_what_fanin_initialised) {
 TEST_F(kokkos_lifetime, the_last_copy_of_an_instance_goes_before_kokkos) {
   expect_clean_exit(last_copy_of_an_instance);
 }
-TEST_F(kokkos_lifetime, nothing_is_printed) {
-  expect_clean_exit(nothing_is_printed, "^end of output$");
-}
+TEST_F(kokkos_lifetime, nothing_is_printed) { expect_clean_exit(nothing_is_printed, "^end of output$"); }
 
 }  // namespace

@@ -46,8 +46,7 @@ struct histogram {
   FANIN_FUNCTION accumulator_type identity() const { return {}; }
   FANIN_FUNCTION void fold(accumulator_type& acc, std::int32_t value, std::int64_t) const { ++acc.of[value % Bins]; }
   FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
-    for (int i = 0; i < Bins; ++i)
-      into.of[i] += from.of[i];
+    for (int i = 0; i < Bins; ++i) into.of[i] += from.of[i];
   }
 };
 
@@ -62,8 +61,7 @@ struct flushing_histogram {
   };
   FANIN_FUNCTION accumulator_type identity() const { return {}; }
   FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
-    for (int i = 0; i < Bins; ++i)
-      into.of[i] += from.of[i];
+    for (int i = 0; i < Bins; ++i) into.of[i] += from.of[i];
   }
   FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const { return {&scratch, 0}; }
   FANIN_FUNCTION void fold(thread_state& state, std::int32_t value, std::int64_t) const {
@@ -90,8 +88,7 @@ struct three_bits {
     acc.seen[value % 3] = static_cast<std::int16_t>(acc.seen[value % 3] | (1 << (value % 15)));
   }
   FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
-    for (int i = 0; i < 3; ++i)
-      into.seen[i] = static_cast<std::int16_t>(into.seen[i] | from.seen[i]);
+    for (int i = 0; i < 3; ++i) into.seen[i] = static_cast<std::int16_t>(into.seen[i] | from.seen[i]);
   }
 };
 
@@ -171,8 +168,7 @@ TYPED_TEST(kokkos_space, parallel_for_and_buffers) {
   exec.synchronize();
   std::vector<std::int64_t> host(1000);
   squares.copy_to(host);
-  for (std::int64_t i = 0; i < 1000; ++i)
-    ASSERT_EQ(host[static_cast<std::size_t>(i)], i * i);
+  for (std::int64_t i = 0; i < 1000; ++i) ASSERT_EQ(host[static_cast<std::size_t>(i)], i * i);
   fanin::buffer<std::int64_t, fanin::kokkos<TypeParam>> none(exec, 0);
   EXPECT_EQ(none.data(), nullptr);
 }
@@ -209,9 +205,7 @@ TYPED_TEST(kokkos_space, takes_the_callers_instance) {
 }
 
 std::string last_kernel;
-void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) {
-  last_kernel = name;
-}
+void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) { last_kernel = name; }
 
 TYPED_TEST(kokkos_space, labels_reach_kokkoss_tools) {
   fanin::kokkos<TypeParam> exec;
@@ -281,8 +275,7 @@ void expect_every_index_once() {
     for (const std::int64_t items : {1, 2, 7, 33}) {
       std::vector<int> visits(static_cast<std::size_t>(count));
       const fanin::detail::kokkos_share<Consecutive> share{-3, count, items};
-      for (std::int64_t item = 0; item < items; ++item)
-        share.visit(item, count_visit{visits.data()});
+      for (std::int64_t item = 0; item < items; ++item) share.visit(item, count_visit{visits.data()});
       EXPECT_EQ(visits, std::vector<int>(static_cast<std::size_t>(count), 1)) << count << " over " << items;
     }
   }

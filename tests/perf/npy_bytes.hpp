@@ -87,8 +87,7 @@ struct zip_entry {
   std::string content;
   unsigned method = 0;
   std::optional<std::uint32_t> crc{};
-  std::optional<std::uint64_t>
-      size{};  ///< declared, inflated; in a zip64 record where 32 bits do not do
+  std::optional<std::uint64_t> size{};  ///< declared, inflated; in a zip64 record where 32 bits do not do
   unsigned flags = 0;
 };
 
@@ -100,23 +99,20 @@ inline std::string zip(const std::vector<zip_entry>& entries) {
     const std::string packed = entry.method == 8 ? deflated(entry.content) : entry.content;
     const std::uint64_t size = entry.size.value_or(entry.content.size());
     const std::string extra = size < in_zip64 ? "" : little(1, 2) + little(8, 2) + little(size, 8);
-    const std::string common = little(45, 2) + little(entry.flags, 2) + little(entry.method, 2) +
-                               little(0, 4) + little(entry.crc.value_or(crc32(entry.content)), 4) +
-                               little(packed.size(), 4) + little(std::min(size, in_zip64), 4) +
-                               little(entry.name.size(), 2) + little(extra.size(), 2);
+    const std::string common = little(45, 2) + little(entry.flags, 2) + little(entry.method, 2) + little(0, 4) +
+                               little(entry.crc.value_or(crc32(entry.content)), 4) + little(packed.size(), 4) +
+                               little(std::min(size, in_zip64), 4) + little(entry.name.size(), 2) +
+                               little(extra.size(), 2);
     directory += "PK\x01\x02" + little(45, 2) + common + little(0, 10) + little(out.size(), 4);
     directory += entry.name + extra;
     out += "PK\x03\x04" + common + entry.name + extra + packed;
   }
   const std::size_t start = out.size();
   out += directory + "PK\x05\x06" + little(0, 4) + little(entries.size(), 2);
-  return out + little(entries.size(), 2) + little(directory.size(), 4) + little(start, 4) +
-         little(0, 2);
+  return out + little(entries.size(), 2) + little(directory.size(), 4) + little(start, 4) + little(0, 2);
 }
 
-inline std::span<const std::byte> as_bytes(const std::string& text) {
-  return std::as_bytes(std::span(text));
-}
+inline std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 inline fanin_perf::input_array parse(const std::string& file, std::string_view array_name = {}) {
   return fanin_perf::parse_array(as_bytes(file), "input", array_name);
@@ -146,8 +142,7 @@ void expect_refused(F&& read, std::initializer_list<std::string_view> parts) {
   }
 }
 
-inline void expect_file_refused(const std::string& file,
-                                std::initializer_list<std::string_view> parts,
+inline void expect_file_refused(const std::string& file, std::initializer_list<std::string_view> parts,
                                 std::string_view array_name = {}) {
   expect_refused([&] { static_cast<void>(parse(file, array_name)); }, parts);
 }

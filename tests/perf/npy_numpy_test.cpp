@@ -28,8 +28,7 @@ using fanin_perf::input_array;
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream stream(line);
-  for (std::string field; std::getline(stream, field, '\t');)
-    fields.push_back(field);
+  for (std::string field; std::getline(stream, field, '\t');) fields.push_back(field);
   return fields;
 }
 
@@ -47,8 +46,7 @@ T parsed(const std::string& text) {
 /// fields: file, name, dtype, type, shape, order, crc, and where there are elements sum, min, max,
 /// argmin, argmax.
 template <class T>
-void expect_numpy_s_answers(const input_array& read, std::span<const T> all,
-                            const std::vector<std::string>& fields) {
+void expect_numpy_s_answers(const input_array& read, std::span<const T> all, const std::vector<std::string>& fields) {
   ASSERT_EQ(fields.size(), 12U);
   const auto low = std::ranges::min_element(all) - all.begin();
   const auto high = std::ranges::max_element(all) - all.begin();
@@ -64,8 +62,7 @@ void expect_numpy_s_answers(const input_array& read, std::span<const T> all,
   }
   // Serial summation: n - 1 roundings, each of half a unit of 2^-63 of a partial sum no larger than
   // `size`.
-  const long double bound =
-      size * static_cast<long double>(all.size()) * 0x1p-63L + std::fabs(sum) * 0x1p-53L;
+  const long double bound = size * static_cast<long double>(all.size()) * 0x1p-63L + std::fabs(sum) * 0x1p-53L;
   EXPECT_LE(std::fabs(sum - std::strtold(fields[7].c_str(), nullptr)), bound);
 }
 
@@ -103,16 +100,14 @@ TEST(npy, agrees_with_numpy) {
   if (std::system(("'" + python + "' -c 'import numpy'").c_str()) != 0) {
     GTEST_SKIP() << python << " has no numpy";
   }
-  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) /
-                                          ("fanin_npy_numpy_" + std::to_string(::getpid()));
-  const std::string command =
-      "'" + python + "' '" FANIN_NPY_FIXTURES "' '" + directory.string() + "'";
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / ("fanin_npy_numpy_" + std::to_string(::getpid()));
+  const std::string command = "'" + python + "' '" FANIN_NPY_FIXTURES "' '" + directory.string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 
   std::ifstream manifest(directory / "manifest.tsv");
   int lines = 0;
-  for (std::string text; std::getline(manifest, text); ++lines)
-    check_line(directory, text);
+  for (std::string text; std::getline(manifest, text); ++lines) check_line(directory, text);
   EXPECT_GE(lines, 150);
   std::filesystem::remove_all(directory);
 }

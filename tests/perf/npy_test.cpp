@@ -28,16 +28,10 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   return block;
 }
 
-void operator delete(void* block, std::align_val_t) noexcept {
-  std::free(block);
-}
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-  std::free(block);
-}
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 
-std::size_t npy_bytes::take_largest_allocation() {
-  return std::exchange(largest_allocation, 0);
-}
+std::size_t npy_bytes::take_largest_allocation() { return std::exchange(largest_allocation, 0); }
 
 namespace {
 
@@ -53,15 +47,13 @@ using npy_bytes::values;
 
 template <class Stored, class Read>
 void expect_type(std::string_view code, element_type type, std::string_view note) {
-  const std::initializer_list<Stored> stored = {std::numeric_limits<Stored>::lowest(), Stored{1},
-                                                Stored{0}, Stored{100},
-                                                std::numeric_limits<Stored>::max()};
+  const std::initializer_list<Stored> stored = {std::numeric_limits<Stored>::lowest(), Stored{1}, Stored{0},
+                                                Stored{100}, std::numeric_limits<Stored>::max()};
   const std::vector<Read> expected(stored.begin(), stored.end());
   for (const char order : {'<', '>', '=', '|'}) {
     const std::string descr = std::string(1, order).append(code);
     const input_array read =
-        parse(npy(header(descr, "(5,)"),
-                  values(stored, order == '>' ? std::endian::big : std::endian::little)));
+        parse(npy(header(descr, "(5,)"), values(stored, order == '>' ? std::endian::big : std::endian::little)));
     EXPECT_EQ(elements_of<Read>(read), expected) << descr;
     EXPECT_EQ(read.type, type) << descr;
     EXPECT_EQ(read.note, note) << descr;
@@ -97,8 +89,7 @@ TEST(npy, widens_more_than_one_chunk) {
   for (int i = 0; i < 200'001; ++i) {
     data += values({static_cast<std::int16_t>(i * 7919)}, std::endian::big);
   }
-  const std::vector<std::int32_t> got =
-      elements_of<std::int32_t>(parse(npy(header(">i2", "(200001,)"), data)));
+  const std::vector<std::int32_t> got = elements_of<std::int32_t>(parse(npy(header(">i2", "(200001,)"), data)));
   ASSERT_EQ(got.size(), 200'001U);
   for (int i = 0; i < 200'001; ++i) {
     ASSERT_EQ(got[static_cast<std::size_t>(i)], static_cast<std::int16_t>(i * 7919)) << i;
@@ -192,12 +183,10 @@ TEST(npy, refuses_malformed_headers) {
   refused("{'descr': '<i4', 'fortran_order': false, 'shape': (2,)}", "True or False");
   refused("{'descr': '<i4, 'fortran_order': False, 'shape': (2,)}", "'}' is expected");
   refused("{'descr': '<i\\x34', 'fortran_order': False, 'shape': (2,)}", "escape");
-  refused("{'descr': u'<i4', 'fortran_order': False, 'shape': (2,)}",
-          "a quoted string is expected");
+  refused("{'descr': u'<i4', 'fortran_order': False, 'shape': (2,)}", "a quoted string is expected");
   refused("{descr: '<i4'}", "a quoted string is expected");
   std::string many = "(";
-  for (int i = 0; i < 65; ++i)
-    many += "1,";
+  for (int i = 0; i < 65; ++i) many += "1,";
   refused(start + "'shape': " + many + ")}", "more than 64 dimensions");
 }
 
@@ -223,8 +212,7 @@ TEST(npy, refuses_other_types_in_words) {
   refused("", {"not known"});
   refused("<i4\x1b[31m\xc2\x9b", {"'<i4\\x1b[31m\xc2\\x9b'"});
   const auto descr_refused = [](std::string_view descr) {
-    const std::string text =
-        "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
+    const std::string text = "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': (1,)}";
     expect_file_refused(npy(text, "12345678", 3), {"structured or subarray", "fields"});
   };
   descr_refused("[('x', '<f4'), ('y', '<f4')]");
@@ -246,8 +234,7 @@ TEST(npy, refuses_sizes_that_do_not_fit_before_it_allocates) {
   refused("<f8", "(1152921504606846975,)", "truncated");
   refused("<f8", "(17179869184,)", "takes 137438953472 bytes and 8 are there");
   refused("<f8", "(2,)", "truncated: shape (2,) of dtype '<f8' takes 16 bytes and 8 are there");
-  refused("<f4", "()",
-          "bytes follow the array: shape () of dtype '<f4' takes 4 bytes and 8 are there");
+  refused("<f4", "()", "bytes follow the array: shape () of dtype '<f4' takes 4 bytes and 8 are there");
   refused("<f4", "(0,)", "bytes follow");
   EXPECT_EQ(npy_bytes::take_largest_allocation(), 0U);
   EXPECT_EQ(parse(npy(header("<f8", "(1,)"), "12345678")).n, 1);
@@ -259,8 +246,7 @@ TEST(npy, refuses_a_file_cut_anywhere) {
     const std::string whole = npy(header("<i2", "(3,)"), values<std::int16_t>({1, 2, 3}), major);
     for (std::size_t length = 1; length < whole.size(); ++length) {
       const bool in_data = length >= whole.size() - 6;
-      expect_file_refused(whole.substr(0, length),
-                          {in_data ? "truncated" : "inside the npy header", "whole copy"});
+      expect_file_refused(whole.substr(0, length), {in_data ? "truncated" : "inside the npy header", "whole copy"});
     }
     expect_file_refused(whole + '\0', {"bytes follow the array"});
   }
@@ -282,8 +268,7 @@ TEST(npy, takes_headers_up_to_64_kib) {
 }
 
 TEST(npy, refuses_foreign_files) {
-  for (const std::string text :
-       {"a,b\n1,2\n", "N", "\x89HDF\r\n\x1a\n", "\x1f\x8b\x08", "PK", "PKWARE", "\x93NUMPX"}) {
+  for (const std::string text : {"a,b\n1,2\n", "N", "\x89HDF\r\n\x1a\n", "\x1f\x8b\x08", "PK", "PKWARE", "\x93NUMPX"}) {
     expect_file_refused(text, {"does not begin with the mark of a .npy file", "numpy.save"});
   }
   expect_file_refused(npy(header("<i4", "()"), "abcd"), {"'other'", "has no name"}, "other");
@@ -295,8 +280,7 @@ TEST(npy, converts_indices_of_fortran_order) {
   std::string data;
   for (std::int32_t k = 0; k < 4; ++k) {
     for (std::int32_t j = 0; j < 3; ++j) {
-      for (std::int32_t i = 0; i < 2; ++i)
-        data += values({(i * 3 + j) * 4 + k});
+      for (std::int32_t i = 0; i < 2; ++i) data += values({(i * 3 + j) * 4 + k});
     }
   }
   const input_array fortran = parse(npy(header("<i4", "(2, 3, 4)", true), data));
@@ -310,36 +294,31 @@ TEST(npy, converts_indices_of_fortran_order) {
   EXPECT_THROW(static_cast<void>(numpy_flat_index(fortran, -2)), std::out_of_range);
 
   const input_array c_order = parse(npy(header("<i4", "(2, 3, 4)"), data));
-  for (std::int64_t i = 0; i < c_order.n; ++i)
-    EXPECT_EQ(numpy_flat_index(c_order, i), i);
+  for (std::int64_t i = 0; i < c_order.n; ++i) EXPECT_EQ(numpy_flat_index(c_order, i), i);
   EXPECT_EQ(numpy_flat_index(parse(npy(header("<i4", "()", true), "abcd")), 0), 0);
 }
 
 TEST(npy, gives_elements_in_their_own_type_only) {
   const input_array read = parse(npy(header("<u4", "(2,)"), values<std::uint32_t>({1, 2})));
   EXPECT_THROW(static_cast<void>(fanin_perf::elements<float>(read)), std::invalid_argument);
-  EXPECT_EQ(visit_elements(read, [](auto all) { return static_cast<double>(all[0] + all[1]); }),
-            3.0);
+  EXPECT_EQ(visit_elements(read, [](auto all) { return static_cast<double>(all[0] + all[1]); }), 3.0);
 }
 
 class npy_file : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(::testing::TempDir()) /
-                 ("fanin_npy_file_" + std::to_string(::getpid()));
+    directory_ = std::filesystem::path(::testing::TempDir()) / ("fanin_npy_file_" + std::to_string(::getpid()));
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  [[nodiscard]] std::filesystem::path written(std::string_view name,
-                                              std::string_view content) const {
+  [[nodiscard]] std::filesystem::path written(std::string_view name, std::string_view content) const {
     const std::filesystem::path path = directory_ / name;
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
 
-  static void expect_path_refused(const std::filesystem::path& path,
-                                  std::initializer_list<std::string_view> parts) {
+  static void expect_path_refused(const std::filesystem::path& path, std::initializer_list<std::string_view> parts) {
     expect_refused([&] { static_cast<void>(fanin_perf::load_array(path)); }, parts);
   }
 
@@ -347,8 +326,7 @@ class npy_file : public ::testing::Test {
 };
 
 TEST_F(npy_file, is_read_whatever_its_suffix) {
-  const std::string array =
-      npy(header(">i2", "(2, 1)", true), values<std::int16_t>({-1, 2}, std::endian::big));
+  const std::string array = npy(header(">i2", "(2, 1)", true), values<std::int16_t>({-1, 2}, std::endian::big));
   const std::string archive = npy_bytes::zip({{.name = "a.npy", .content = array}});
   for (const auto& [name, content, array_name] : {
            std::tuple("x.npy", array, ""),
@@ -378,12 +356,10 @@ TEST_F(npy_file, refuses_what_is_no_readable_file) {
 TEST_F(npy_file, names_the_file_in_every_refusal) {
   const std::string array = npy(header("<f8", "(4,)"), values({1.0, 2.0, 3.0, 4.0}));
   expect_path_refused(written("empty.npy", ""), {"empty.npy'", "it is empty", "numpy.save"});
-  expect_path_refused(written("cut.npy", array.substr(0, array.size() - 1)),
-                      {"cut.npy'", "truncated", "31 are there"});
+  expect_path_refused(written("cut.npy", array.substr(0, array.size() - 1)), {"cut.npy'", "truncated", "31 are there"});
   expect_path_refused(written("more.npy", array + "x"), {"more.npy'", "33 are there"});
   expect_path_refused(written("table.csv", "a,b\n"), {"table.csv'", "numpy.save"});
-  expect_path_refused(written("no.zip", "PK\x05\x06 but no archive"),
-                      {"no.zip'", "zip archive is damaged"});
+  expect_path_refused(written("no.zip", "PK\x05\x06 but no archive"), {"no.zip'", "zip archive is damaged"});
 }
 
 }  // namespace

@@ -20,9 +20,7 @@ using npy_bytes::values;
 using npy_bytes::zip;
 using npy_bytes::zip_entry;
 
-std::string array_of(std::int32_t value) {
-  return npy(header("<i4", "(1,)"), values({value}));
-}
+std::string array_of(std::int32_t value) { return npy(header("<i4", "(1,)"), values({value})); }
 
 std::int32_t only_element(const std::string& archive, std::string_view name = {}) {
   return elements_of<std::int32_t>(parse(archive, name)).at(0);
@@ -30,16 +28,13 @@ std::int32_t only_element(const std::string& archive, std::string_view name = {}
 
 TEST(npz, reads_stored_and_deflated_entries) {
   std::string data;
-  for (std::int32_t i = 0; i < 50'000; ++i)
-    data += values({i * 40'009});
+  for (std::int32_t i = 0; i < 50'000; ++i) data += values({i * 40'009});
   const std::string array = npy(header("<i4", "(50000,)"), data);
   for (const unsigned method : {0U, 8U}) {
-    const input_array read =
-        parse(zip({{.name = "x.npy", .content = array, .method = method}}), "x");
+    const input_array read = parse(zip({{.name = "x.npy", .content = array, .method = method}}), "x");
     const std::vector<std::int32_t> got = elements_of<std::int32_t>(read);
     ASSERT_EQ(got.size(), 50'000U);
-    for (std::int32_t i = 0; i < 50'000; ++i)
-      ASSERT_EQ(got[static_cast<std::size_t>(i)], i * 40'009);
+    for (std::int32_t i = 0; i < 50'000; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], i * 40'009);
     EXPECT_EQ(read.source, "array 'x' of 'input'");
   }
 }
@@ -63,9 +58,7 @@ TEST(npz, finds_an_array_by_numpy_s_rule) {
 TEST(npz, needs_no_name_for_a_single_array) {
   EXPECT_EQ(only_element(zip({{.name = "a.npy", .content = array_of(5)}})), 5);
   EXPECT_EQ(only_element(zip({{.name = "a", .content = array_of(6)}})), 6);
-  EXPECT_EQ(only_element(zip({{.name = "readme.txt", .content = "x"},
-                              {.name = "a.npy", .content = array_of(7)}})),
-            7);
+  EXPECT_EQ(only_element(zip({{.name = "readme.txt", .content = "x"}, {.name = "a.npy", .content = array_of(7)}})), 7);
   expect_file_refused(zip({}), {"'input'", "holds no array"});
   expect_file_refused(zip({{.name = "a/", .content = ""}}), {"holds no array"});
   expect_file_refused(zip({{.name = "readme.txt", .content = "hello"}}),
@@ -73,13 +66,11 @@ TEST(npz, needs_no_name_for_a_single_array) {
 }
 
 TEST(npz, refuses_ambiguous_names_and_cuts_long_lists) {
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = array_of(1)}, {.name = "a.npy", .content = array_of(2)}}),
-      {"two entries named 'a.npy'"}, "a");
+  expect_file_refused(zip({{.name = "a.npy", .content = array_of(1)}, {.name = "a.npy", .content = array_of(2)}}),
+                      {"two entries named 'a.npy'"}, "a");
   std::vector<zip_entry> many;
   for (int i = 0; i < 25; ++i) {
-    many.push_back({.name = std::string("n").append(std::to_string(i)).append(".npy"),
-                    .content = array_of(i)});
+    many.push_back({.name = std::string("n").append(std::to_string(i)).append(".npy"), .content = array_of(i)});
   }
   expect_file_refused(zip(many), {"'n0', 'n1'", "'n19' and 5 more"}, "a");
   EXPECT_EQ(only_element(zip(many), "n24"), 24);
@@ -87,30 +78,23 @@ TEST(npz, refuses_ambiguous_names_and_cuts_long_lists) {
 
 TEST(npz, names_may_be_beyond_ascii_but_do_not_reach_the_terminal_raw) {
   constexpr unsigned utf8 = 0x800;
-  const std::string archive =
-      zip({{.name = "h\xc3\xb6he.npy", .content = array_of(8), .flags = utf8},
-           {.name = "b.npy", .content = array_of(9)}});
+  const std::string archive = zip(
+      {{.name = "h\xc3\xb6he.npy", .content = array_of(8), .flags = utf8}, {.name = "b.npy", .content = array_of(9)}});
   EXPECT_EQ(only_element(archive, "h\xc3\xb6he"), 8);
   expect_file_refused(archive, {"'h\xc3\xb6he', 'b'"});
   expect_file_refused(archive, {"named 'a\\x1b[2J'"}, "a\x1b[2J");
   for (const unsigned flags : {0U, utf8}) {
-    expect_file_refused(zip({{.name = "a\x1b[2J.npy", .content = array_of(1), .flags = flags}}),
-                        {"'input'"}, "b");
+    expect_file_refused(zip({{.name = "a\x1b[2J.npy", .content = array_of(1), .flags = flags}}), {"'input'"}, "b");
   }
 }
 
 TEST(npz, checks_the_crc) {
   for (const unsigned method : {0U, 8U}) {
+    expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .method = method, .crc = 1U}}),
+                        {"array 'a' of 'input'", "damaged", "CRC"});
     expect_file_refused(
-        zip({{.name = "a.npy", .content = array_of(1), .method = method, .crc = 1U}}),
-        {"array 'a' of 'input'", "damaged", "CRC"});
-    expect_file_refused(zip({{.name = "a.npy",
-                              .content = npy(header("<i4", "(0,)"), ""),
-                              .method = method,
-                              .crc = 1U}}),
-                        {"CRC"});
-    std::string archive =
-        zip({{.name = "a.npy", .content = array_of(0x01020304), .method = method}});
+        zip({{.name = "a.npy", .content = npy(header("<i4", "(0,)"), ""), .method = method, .crc = 1U}}), {"CRC"});
+    std::string archive = zip({{.name = "a.npy", .content = array_of(0x01020304), .method = method}});
     const std::size_t at = archive.find("\x04\x03\x02\x01");
     ASSERT_NE(at, std::string::npos);
     archive[at] ^= 1;
@@ -125,15 +109,12 @@ TEST(npz, refuses_sizes_that_cannot_be_before_it_allocates) {
   for (const unsigned method : {0U, 8U}) {
     // The header alone lies; the header and the archive do, and agree.
     expect_file_refused(zip({{.name = "a.npy", .content = tera, .method = method}}), {"truncated"});
-    expect_file_refused(
-        zip({{.name = "a.npy", .content = tera, .method = method, .size = tera_size}}),
-        {"declares 1099511627904 bytes", "which cannot be"});
+    expect_file_refused(zip({{.name = "a.npy", .content = tera, .method = method, .size = tera_size}}),
+                        {"declares 1099511627904 bytes", "which cannot be"});
   }
-  expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .size = 4U}}),
-                      {"which cannot be"});
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = array_of(1), .method = 8, .size = 0xffffffff'ffffffffU}}),
-      {"cannot read"});
+  expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .size = 4U}}), {"which cannot be"});
+  expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .method = 8, .size = 0xffffffff'ffffffffU}}),
+                      {"cannot read"});
   EXPECT_EQ(npy_bytes::take_largest_allocation(), 0U);
 }
 
@@ -144,17 +125,13 @@ TEST(npz, does_not_inflate_past_the_declared_size) {
   // The archive declares what the header takes, and the stream goes on.
   expect_file_refused(zip({{.name = "a.npy", .content = more, .method = 8, .size = array.size()}}),
                       {"array 'a' of 'input'"});
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = array, .method = 8, .size = array.size() - 8}}),
-      {"truncated"});
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = array, .method = 8, .size = array.size() + 8}}),
-      {"bytes follow"});
+  expect_file_refused(zip({{.name = "a.npy", .content = array, .method = 8, .size = array.size() - 8}}), {"truncated"});
+  expect_file_refused(zip({{.name = "a.npy", .content = array, .method = 8, .size = array.size() + 8}}),
+                      {"bytes follow"});
   // The stream ends before what was declared.
   const std::string longer = npy(header("<f8", "(3,)"), values({1.0, 2.0}));
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = longer, .method = 8, .size = longer.size() + 8}}),
-      {"array 'a' of 'input'"});
+  expect_file_refused(zip({{.name = "a.npy", .content = longer, .method = 8, .size = longer.size() + 8}}),
+                      {"array 'a' of 'input'"});
   EXPECT_LE(npy_bytes::take_largest_allocation(), 24U);
 }
 
@@ -162,9 +139,8 @@ TEST(npz, refuses_encrypted_and_exotic_entries) {
   expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .flags = 1}}), {"encrypted"});
   expect_file_refused(zip({{.name = "a.npy", .content = array_of(1), .method = 12}}),
                       {"compressed by method 12", "numpy.savez"});
-  expect_file_refused(
-      zip({{.name = "a.npy", .content = npy(header("|O", "(1,)"), "pickled"), .method = 8}}),
-      {"array 'a' of 'input'", "unpickling"});
+  expect_file_refused(zip({{.name = "a.npy", .content = npy(header("|O", "(1,)"), "pickled"), .method = 8}}),
+                      {"array 'a' of 'input'", "unpickling"});
   expect_file_refused(zip({{.name = "a.npy", .content = ""}}), {"array 'a'", "empty"});
 }
 

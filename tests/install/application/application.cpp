@@ -14,8 +14,7 @@ namespace {
 double device_norm2(std::int64_t n) {
   fanin::buffer<double> values(n);
   double* x = values.data();
-  fanin::parallel_for(
-      fanin::range(n), FANIN_LAMBDA(std::int64_t i) { x[i] = static_cast<double>(i); });
+  fanin::parallel_for(fanin::range(n), FANIN_LAMBDA(std::int64_t i) { x[i] = static_cast<double>(i); });
   return fanin::parallel_reduce(
       "norm2", fanin::range(n), FANIN_LAMBDA(std::int64_t i, double& acc) { acc += x[i] * x[i]; },
       fanin::sum<double>{});

@@ -20,8 +20,8 @@ namespace {
 bool serial_is_right() {
   const std::vector<std::int32_t> x{3, -7, 2};
   const auto [lowest, at] = fanin::parallel_reduce(
-      fanin::range(fanin::serial{}, x.size()),
-      [&x](std::int64_t i) { return x[static_cast<std::size_t>(i)]; }, fanin::min_loc<std::int32_t>{});
+      fanin::range(fanin::serial{}, x.size()), [&x](std::int64_t i) { return x[static_cast<std::size_t>(i)]; },
+      fanin::min_loc<std::int32_t>{});
   return lowest == -7 && at == 1;
 }
 

@@ -43,8 +43,8 @@ class kokkos_reducer {
   value_type* result_;
 };
 
-/// One index per call, into the accumulator that Kokkos passes. Kokkos counts from 0: on CUDA its loop wraps around near
-/// the largest index, since it steps by a grid's width beyond the end.
+/// One index per call, into the accumulator that Kokkos passes. Kokkos counts from 0: on CUDA its loop wraps around
+/// near the largest index, since it steps by a grid's width beyond the end.
 template <class F, class Composite>
 struct kokkos_element_functor {
   F f;
@@ -71,11 +71,9 @@ struct kokkos_share {
     const std::int64_t size = least + (item < rest ? 1 : 0);
     if constexpr (Consecutive) {
       const std::int64_t begin = first + item * least + (item < rest ? item : rest);
-      for (std::int64_t i = begin; i < begin + size; ++i)
-        each(i);
+      for (std::int64_t i = begin; i < begin + size; ++i) each(i);
     } else {
-      for (std::int64_t k = 0; k < size; ++k)
-        each(first + item + k * items);
+      for (std::int64_t k = 0; k < size; ++k) each(first + item + k * items);
     }
   }
 };

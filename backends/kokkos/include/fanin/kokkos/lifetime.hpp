@@ -134,8 +134,7 @@ class kokkos_lifetime {
   void before_finalize() noexcept {
     const std::lock_guard lock(mutex_);
     phase_.store(phase::finalized, std::memory_order_release);
-    for (kokkos_resource* resource = first_; resource != nullptr; resource = resource->next_)
-      resource->release();
+    for (kokkos_resource* resource = first_; resource != nullptr; resource = resource->next_) resource->release();
     first_ = nullptr;
   }
 
