@@ -3,6 +3,7 @@
 
 // Fanin's CUDA backend as a contender: forms of a call, and both destinations.
 
+#include <algorithm>
 #include <cstdint>
 #include <fanin/fanin.hpp>
 #include <memory>
@@ -162,6 +163,19 @@ struct fanin_cuda_family {
   }
 };
 
+/// How a strategy's order bounds the error of a float sum, from its recipe: see error_bound().
+inline void set_order(contender& who, const fanin::cuda_recipe& recipe) {
+  constexpr double most_multiprocessors = 256;
+  const bool leaves_all_threads = recipe.block == fanin::cuda_stage::block::none;
+  const double blocks = recipe.grid_size > 0 ? recipe.grid_size : recipe.blocks_per_sm * most_multiprocessors;
+  who.lanes = recipe.grid_size > 0 ? std::min(16384.0, blocks * recipe.block_size) : 16384.0;
+  // Trees, several passes of them, and a fold of a few elements in each.
+  who.joins = 128;
+  if (recipe.block == fanin::cuda_stage::block::thread0_serial) who.joins += recipe.block_size;
+  // Partial results that the host or the last block adds up one after the other.
+  who.joins += leaves_all_threads ? blocks * recipe.block_size : blocks;
+}
+
 /// Adds a strategy in a form, to both destinations; one that finishes on the host has only that one.
 template <class Form, class Strategy, class Choice>
 void add_fanin_cuda_rows(contender_list& to) {
@@ -171,7 +185,7 @@ void add_fanin_cuda_rows(contender_list& to) {
   who.strategy = Strategy::name;
   who.form = Form::name;
   who.where = place::gpu;
-  who.lanes = 16384;
+  set_order(who, Strategy::recipe);
   who.propagates_nan = std::is_same_v<Form, span_form> || std::is_same_v<Form, value_form>;
   if constexpr (is_stream_ordered(Strategy::recipe)) {
     who.to = destination::device;

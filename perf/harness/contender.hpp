@@ -67,6 +67,7 @@ struct contender {
   bool propagates_nan = true;  ///< false: left out where the data holds a NaN
   std::int64_t largest = 0;    ///< most elements it takes of synthetic data; 0: any
   double lanes = 1;            ///< independent partial sums, at least; see error_bound()
+  double joins = 64;           ///< and the longest chain of additions that joins them, at most
   bool halving = false;        ///< sums pairwise, by recursive halving
 
   std::function<bool(element, operation)> offers;

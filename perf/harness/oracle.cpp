@@ -218,7 +218,7 @@ reference right_answer(const data_source& data, operation op, std::int64_t n) {
 double error_bound(const contender& who, element type, operation op, std::int64_t n, long double magnitude) {
   if (!is_floating(type) || !is_sum(op)) return 0;
   const double count = static_cast<double>(n);
-  double depth = who.lanes > 1 ? count / who.lanes + 64 : count;
+  double depth = who.lanes > 1 ? count / who.lanes + who.joins : count;
   if (who.halving) depth = std::ceil(std::log2(std::max(count, 2.0))) + 1;
   if (op != operation::sum) depth += 1;
   const double unit = type == element::f32 ? 0x1p-24 : 0x1p-53;

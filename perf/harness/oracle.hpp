@@ -39,7 +39,7 @@ reference right_answer(const data_source& data, operation op, std::int64_t n);
 /// and depth the longest chain of roundings that the contender's order can have:
 ///   left to right          n
 ///   recursive halving      ceil(log2 n) + 1
-///   `lanes` partial sums   n / lanes + 64   (each partial left to right, then a tree)
+///   `lanes` partial sums   n / lanes + `joins`   (each partial left to right, then what joins them)
 /// and one more where terms are products (Jeannerod and Rump 2013: no restriction on depth * u).
 double error_bound(const contender& who, element type, operation op, std::int64_t n, long double magnitude);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "harness/host.hpp"
 #include "harness/numbers.hpp"
@@ -14,7 +15,7 @@ namespace {
 constexpr double host_series_seconds = 2e-3;
 constexpr double device_series_seconds = 4e-3;
 constexpr double quick_series_seconds = 1e-3;
-constexpr std::int64_t fewest_device_calls = 5;
+constexpr std::int64_t fewest_device_calls = 5;  // of less than device_series_seconds each
 constexpr std::int64_t most_calls = 20000;
 
 class rotation {
@@ -45,7 +46,7 @@ std::int64_t calls_per_series(const racer& one, rotation& buffers, const timing_
   const bool on_gpu = one.result->who->where == place::gpu;
   double target = on_gpu ? device_series_seconds : host_series_seconds;
   if (plan.quick) target = quick_series_seconds;
-  std::int64_t calls = on_gpu ? 3 : 1;
+  std::int64_t calls = 1;
   double seconds = seconds_of(one, buffers, calls, gpu);
   // Short calls are looked at twice, since the first ones also warm up.
   if (seconds < target / 4) {
@@ -64,12 +65,15 @@ void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& p
   for (racer& one : racers) {
     one.result->calls = calls_per_series(one, going_round, plan, gpu);
   }
-  const std::size_t count = racers.size();
+  // The order is drawn anew each time: whoever follows threads that still spin, say, is another one in each series.
+  std::vector<racer*> order;
+  for (racer& one : racers) order.push_back(&one);
+  std::minstd_rand random(1);
   for (int series = 0; series < plan.series; ++series) {
-    for (std::size_t turn = 0; turn < count; ++turn) {
-      racer& one = racers[(turn + static_cast<std::size_t>(series)) % count];
-      const double seconds = seconds_of(one, going_round, one.result->calls, gpu);
-      one.result->series_us.push_back(seconds / static_cast<double>(one.result->calls) * 1e6);
+    std::shuffle(order.begin(), order.end(), random);
+    for (racer* one : order) {
+      const double seconds = seconds_of(*one, going_round, one->result->calls, gpu);
+      one->result->series_us.push_back(seconds / static_cast<double>(one->result->calls) * 1e6);
     }
   }
   for (racer& one : racers) {

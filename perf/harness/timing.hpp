@@ -22,7 +22,7 @@ struct timing_plan {
 };
 
 /// Times the racers of one case, all over the same buffers, and completes their rows (but for shares
-/// and ratios). In each series each racer has its turn, starting with another one; buffers go on
+/// and ratios). In each series each racer has its turn, in an order drawn anew; buffers go on
 /// from where the racer before stopped, so that no one finds the caches warm.
 /// Destination `device`: events around calls enqueued back to back. Else: the host's clock around
 /// calls that each wait for their value.

@@ -30,17 +30,29 @@ LABEL_BOX = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "n
 GRID = {"color": "#D9D9D9", "linewidth": 0.6}
 
 
+def shades_of(name, count):
+    """Its colours; more than there are come from a colour map, after the first."""
+    shades = COLOURS.get(name, ["#000000"])
+    if count <= len(shades):
+        return shades
+    spread = plt.get_cmap("viridis")
+    return [shades[0], *(spread(i / (count - 2)) for i in range(count - 1))]
+
+
 def styles(rows):
     """A style for each label, the same in every panel."""
     found = {}
     per_name = {}
+    labels = {}
+    for row in rows:
+        labels.setdefault(row["contender"], set()).add(row["label"])
     for row in rows:
         label = row["label"]
         if label in found:
             continue
         k = per_name.get(row["contender"], 0)
         per_name[row["contender"]] = k + 1
-        shades = COLOURS.get(row["contender"], ["#000000"])
+        shades = shades_of(row["contender"], len(labels[row["contender"]]))
         found[label] = {
             "color": shades[k % len(shades)],
             "marker": MARKS[k % len(MARKS)],

@@ -129,10 +129,11 @@ TEST_F(cuda_objects, refuse_a_block_size_that_cannot_launch) {
   }
   expect_invalid([&] { gpu.with({.blocks_per_sm = -1}); }, "counts");
   expect_invalid([&] { gpu.with({.grid_size = -1}); }, "counts");
-  // 64 bytes for each of 1024 threads are more than the shared memory of a block.
+  // Four times 64 bytes for each of 1024 threads are more than the shared memory of any block.
   const auto tree = gpu.with<fanin::cuda_strategy::shared_tree>({.block_size = 1024});
   const placed<octet, fanin::cuda> x(gpu, std::vector<octet>(10));
-  expect_invalid([&] { fanin::reduce(tree, x.span(), fanin::sum<octet>{}); }, "smaller block_size");
+  const fanin::sum<octet> octets;
+  expect_invalid([&] { fanin::reduce(tree, x.span(), octets, octets, octets, octets); }, "smaller block_size");
   // And the object works on.
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 100), index_itself{}, sum), sum_of_indices(100));
 }

@@ -16,7 +16,8 @@ using cuda_stage::thread;
 
 /// The default. Measured on an H200, float and double sums, time of the best of block 256 to 1024, loads 2 to 8, 1 to 8
 /// blocks a multiprocessor: 512 threads x 4 loads x 4 blocks is within 0.3 % of it from 2^26 elements up; two blocks
-/// are 6 % faster at 2^22 floats and 0.5 % slower at 2^26; one block alone is 12 % faster at 2^14 floats (64 KiB).
+/// are 6 % faster at 2^22 floats and 0.5 % slower at 2^26; one block of 1024 threads alone is 12 % faster at 2^14
+/// floats (64 KiB).
 struct one_pass {
   static constexpr const char* name = "one_pass";
   static constexpr const char* purpose =
@@ -30,7 +31,7 @@ struct one_pass {
                                       .blocks_per_sm = 4,
                                       .loads = 4,
                                       .elements = 8,
-                                      .rounds_of_one_block = 2,
+                                      .lone_block_size = 1024,
                                       .rounds_of_full_grid = 6};
 };
 
@@ -147,7 +148,7 @@ struct shared_neighbored {
                                       .block = block::neighbored_divergent,
                                       .memory = memory::shared,
                                       .grid = grid::second_pass,
-                                      .block_size = 512};
+                                      .block_size = 1024};
 };
 
 struct shared_neighbored_strided {
@@ -263,10 +264,7 @@ struct cluster {
 
 /// A strategy with another grid stage than its own. Ill-formed, with why_invalid's sentence, where that has no meaning.
 template <cuda_strategy_tag Strategy, grid Grid>
-struct finished_by {
-  static constexpr const char* name = Strategy::name;
-  static constexpr const char* purpose = Strategy::purpose;
-  static constexpr const char* source = Strategy::source;
+struct finished_by : Strategy {
   static constexpr cuda_recipe recipe = [] {
     cuda_recipe other = Strategy::recipe;
     other.grid = Grid;

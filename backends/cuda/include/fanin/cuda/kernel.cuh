@@ -193,8 +193,15 @@ __global__ void __launch_bounds__(1024)
             return;
           }
           gather_watched(c, value, self, work.scratch, number);
-          combine_in_block<Strategy, largest>(c, value, memory, blockDim.x);
+          constexpr unsigned warp = 32;
+          if (recipe.block == cuda_stage::block::warp_shuffle && self.count <= warp + 1) {
+            if (threadIdx.x < warp) combine_in_warp(c, value);  // nobody else gathered anything
+          } else {
+            combine_in_block<Strategy, largest>(c, value, memory, blockDim.x);
+          }
+          if (threadIdx.x == 0) destination.deliver(c.result(value));
           close_launch(work.scratch, number);
+          return;
         } else {
           if (!is_last_block(value, self, partials, work.scratch.counter)) return;
           const unsigned threads = goes_through_slots(recipe, largest) ? 32 : blockDim.x;

@@ -129,8 +129,13 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   const std::int64_t blocks = (units - 1) / threads_of_block + 1;
   launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
   if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
-    const std::int64_t round_of_block = threads_of_block * units_in_flight<Strategy, Source>;
-    if (units <= recipe.rounds_of_one_block * round_of_block) {
+    constexpr std::int64_t in_flight = units_in_flight<Strategy, Source>;
+    const std::int64_t round_of_block = threads_of_block * in_flight;
+    const bool is_default_block = launch.block_size == recipe.block_size;
+    if (units <= round_of_block && recipe.lone_block_size != 0) {
+      launch.grid_size = 1;
+    } else if (is_default_block && units <= recipe.lone_block_size * in_flight) {
+      launch.block_size = recipe.lone_block_size;
       launch.grid_size = 1;
     } else if (units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
       launch.grid_size = std::min(launch.grid_size, grid_of(std::min(2, blocks_per_sm)));

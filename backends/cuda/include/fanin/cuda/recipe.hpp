@@ -32,7 +32,7 @@ enum class block {
   own,                        ///< the strategy's static member combine(op, memory, count)
 };
 
-/// Where the block combines, and where fold_n accumulates.
+/// Where the block combines. Whatever a thread gathers it folds in registers, and stores once.
 enum class memory {
   global,     ///< one accumulator a thread in device memory
   shared,     ///< one accumulator a thread in shared memory
@@ -88,7 +88,7 @@ struct cuda_recipe {
   int grid_size = 0;            ///< blocks of the launch, whatever the number of elements; 0: as above
   int loads = 1;                ///< 16-byte loads in flight a thread (vectorised)
   int elements = 1;             ///< indices in flight a thread where a functor is gathered (vectorised)
-  int rounds_of_one_block = 0;  ///< up to so many rounds one block does alone, without a grid stage (vectorised)
+  int lone_block_size = 0;      ///< what one round of so many threads covers, one block does alone (vectorised)
   int rounds_of_full_grid = 0;  ///< with fewer rounds, at most two blocks run on a multiprocessor (vectorised)
   int cluster_size = 1;         ///< blocks that combine through distributed shared memory before the grid stage
 
@@ -177,6 +177,12 @@ constexpr bool goes_through_slots(const cuda_recipe& recipe, std::size_t largest
          recipe.block != cuda_stage::block::none;
 }
 
+/// Shared memory for slots: room for one accumulator at least.
+constexpr std::size_t slot_bytes(std::size_t largest_accumulator) {
+  constexpr std::size_t some = 16 * 1024;
+  return largest_accumulator < some ? some : largest_accumulator;
+}
+
 /// The ring of the bulk copy engine. On an H200 three stages of 32 KiB, 256 threads and two blocks a multiprocessor
 /// reached 4601 GB/s, plain loads 4571.
 inline constexpr int bulk_stages = 3;
@@ -186,7 +192,8 @@ inline constexpr std::size_t bulk_stage_bytes = 32 * 1024;
 constexpr std::size_t dynamic_shared_bytes(const cuda_recipe& recipe, int block_size, std::size_t accumulator_bytes,
                                            std::size_t largest_accumulator) {
   if (recipe.thread == cuda_stage::thread::bulk) return bulk_stages * bulk_stage_bytes;
-  if (recipe.memory != cuda_stage::memory::shared || goes_through_slots(recipe, largest_accumulator)) return 0;
+  if (goes_through_slots(recipe, largest_accumulator)) return slot_bytes(largest_accumulator);
+  if (recipe.memory != cuda_stage::memory::shared) return 0;
   return static_cast<std::size_t>(block_size) * accumulator_bytes;
 }
 

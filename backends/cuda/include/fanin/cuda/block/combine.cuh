@@ -48,7 +48,7 @@ template <cuda_strategy_tag Strategy, std::size_t LargestAccumulator, class Op, 
 __device__ void combine_in_block(const Op& op, T& value, void* memory, unsigned threads) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   if constexpr (goes_through_slots(recipe, LargestAccumulator)) {
-    combine_through_slots(op, value, threads);
+    combine_through_slots<LargestAccumulator>(op, value, memory, threads);
   } else if constexpr (recipe.block == cuda_stage::block::warp_shuffle) {
     combine_by_warp_shuffle(op, value);
     __syncthreads();

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
+#include <fanin/cuda/recipe.hpp>
+
 namespace fanin::detail {
 
 /// The interleaved tree for accumulators too large to shuffle or to hold once a thread in shared memory: they stay with
 /// their threads and are handed down through a few slots, as many at a time as fit. Phases: ceil(log2(threads)) steps
-/// of ceil(half / slots) batches. Two barriers a batch; scratch of 16 KiB, or one accumulator if that is larger; any
-/// block size, of which the first `threads` threads' values are combined; the result is valid in thread 0. Ends with a
-/// barrier. Wins only where nothing else fits.
-template <class Op, class T>
-__device__ void combine_through_slots(const Op& op, T& value, unsigned threads) {
-  constexpr unsigned budget = 16 * 1024;
-  constexpr unsigned slots = sizeof(T) < budget ? budget / sizeof(T) : 1;
-  static_assert(slots * sizeof(T) <= 40 * 1024,
-                "fanin: this accumulator is too large for a block's shared memory: at "
-                "most 40 KiB on the CUDA backend");
-  __shared__ alignas(16) unsigned char storage[slots * sizeof(T)];
-  T* const slot = reinterpret_cast<T*>(storage);
+/// of ceil(half / slots) batches. Two barriers a batch; scratch of slot_bytes() in shared memory; any block size, of
+/// which the first `threads` threads' values are combined; the result is valid in thread 0. Ends with a barrier. Wins
+/// only where nothing else fits.
+template <std::size_t LargestAccumulator, class Op, class T>
+__device__ void combine_through_slots(const Op& op, T& value, void* shared, unsigned threads) {
+  constexpr unsigned slots = slot_bytes(LargestAccumulator) / sizeof(T);
+  T* const slot = static_cast<T*>(shared);
   const unsigned thread = threadIdx.x;
 
   for (unsigned left = threads; left > 1;) {

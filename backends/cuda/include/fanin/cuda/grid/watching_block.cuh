@@ -96,11 +96,12 @@ __device__ void gather_watched(const Composite& c, typename Composite::accumulat
   }
 }
 
-/// Opens scratch to the next launch; by the whole watching block, after a barrier behind gather_watched. When the
-/// numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes for a new
-/// one.
+/// Opens scratch to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
+/// When the numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes
+/// for a new one.
 __device__ inline void close_launch(const cuda_scratch& scratch, std::uint32_t number) {
   if (number == 0xffffffffu) {
+    __syncthreads();
     auto* const words = static_cast<std::uint32_t*>(scratch.partials);
     for (std::size_t k = threadIdx.x; k < scratch.partial_bytes / 4; k += blockDim.x) words[k] = 0;
     number = 0;
