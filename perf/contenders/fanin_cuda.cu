@@ -19,11 +19,11 @@ struct choice_of_default {
   }
 };
 
-// The others show a step on the way: a sum is enough, on the types that the documents use and more.
+// The others show a step on the way: a sum is enough, on the types that the documents use and on f32.
 struct choice_of_others {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return Op == operation::sum && !std::is_unsigned_v<T>;
+    return Op == operation::sum && (std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>);
   }
 };
 
