@@ -22,15 +22,16 @@ namespace {
 using namespace fanin_perf;
 
 // Kokkos with CUDA cannot start where no GPU is; its host spaces are then left out, too.
-void leave_out_what_cannot_run(contender_list& contenders, bool has_gpu, const std::string& why_not) {
-  if (has_gpu) return;
-  const auto cannot = [](const contender& who) {
-    return who.where == place::gpu || (FANIN_PERF_HAS_KOKKOS_CUDA && who.backend.starts_with("kokkos"));
-  };
-  if (std::none_of(contenders.begin(), contenders.end(), cannot)) return;
+void leave_out_what_cannot_run(contender_list& contenders, const options& chosen, const std::string& why_not) {
+  bool missed = false;
+  std::erase_if(contenders, [&](const contender& who) {
+    const bool cannot = who.where == place::gpu || (FANIN_PERF_HAS_KOKKOS_CUDA && who.backend.starts_with("kokkos"));
+    missed = missed || (cannot && chosen.selects(who));
+    return cannot;
+  });
+  if (!missed) return;
   fmt::print(stderr, "fanin-perf: {}: contenders on the GPU are left out{}\n", why_not,
              FANIN_PERF_HAS_KOKKOS_CUDA ? ", and Kokkos, which this build has with CUDA" : "");
-  std::erase_if(contenders, cannot);
 }
 
 int run(int argc, char** argv) {
@@ -46,7 +47,7 @@ int run(int argc, char** argv) {
     return 0;
   }
 
-  leave_out_what_cannot_run(all.contenders, gpu != nullptr, why_not);
+  if (gpu == nullptr) leave_out_what_cannot_run(all.contenders, *chosen, why_not);
   if (std::none_of(all.contenders.begin(), all.contenders.end(),
                    [&](const contender& who) { return chosen->selects(who); })) {
     fmt::print(stderr, "fanin-perf: no contender is left of what was chosen; see --list\n");

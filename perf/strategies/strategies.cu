@@ -38,6 +38,12 @@ struct fill {
   }
 };
 
+template <class T>
+struct widened {
+  const T* x;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(x[i]); }
+};
+
 struct settings {
   std::vector<std::int64_t> sizes;
   int series = 7;
@@ -57,7 +63,7 @@ class numbers {
   /// dropped element shows in the integers of the same run.
   bool is_right(T value, std::int64_t n) const {
     const std::int64_t exact =
-        fanin::parallel_reduce(fanin::range(gpu_, 0, n), widened{buffer_.data()}, fanin::sum<std::int64_t>{});
+        fanin::parallel_reduce(fanin::range(gpu_, 0, n), widened<T>{buffer_.data()}, fanin::sum<std::int64_t>{});
     if constexpr (std::is_integral_v<T>) {
       return value == static_cast<T>(exact);
     } else {
@@ -69,10 +75,6 @@ class numbers {
   }
 
  private:
-  struct widened {
-    const T* x;
-    FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return static_cast<std::int64_t>(x[i]); }
-  };
   fanin::cuda& gpu_;
   fanin::buffer<T, fanin::cuda> buffer_;
 };
