@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fanin/cuda/thread/fold_n.cuh>
 #include <fanin/cuda/thread/grid_stride.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
@@ -87,6 +88,38 @@ TEST(gather_coverage, grid_stride) {
       const index_source<index_itself> source{{}, first, count};
       expect_coverage(first, count, "grid_stride",
                       [&](const auto& c, auto& state) { fanin::detail::gather_grid_stride(source, c, state); });
+    }
+  }
+}
+
+/// Runs fold_n in as many blocks as `chunks` chunks need, and looks at what was visited.
+void check_fold_n(std::int64_t first, std::int64_t count, unsigned threads, int chunks) {
+  const index_source<index_itself> source{{}, first, count};
+  const std::int64_t of_block = static_cast<std::int64_t>(threads) * chunks;
+  const auto blocks = static_cast<unsigned>((count + of_block - 1) / of_block);
+  std::vector<std::uint8_t> visits(static_cast<std::size_t>(count) + 1, 0);
+  bool wrong = false;
+  const auto c = fanin::detail::make_composite(record{visits.data(), first, &wrong});
+  for_every_thread(blocks, threads, [&] {
+    auto scratch = c.identity();
+    auto state = c.begin(scratch);
+    fanin::detail::gather_fold_n(source, c, state, chunks);
+  });
+  EXPECT_FALSE(wrong);
+  for (std::int64_t i = 0; i <= count; ++i) {
+    ASSERT_EQ(visits[static_cast<std::size_t>(i)], i < count ? 1 : 0)
+        << "fold_n, " << chunks << " chunks, " << blocks << " blocks of " << threads << ", index " << i << " of "
+        << count;
+  }
+}
+
+/// With one chunk this is `one`.
+TEST(gather_coverage, fold_n) {
+  for (const std::int64_t first : {std::int64_t{0}, std::int64_t{-5}, std::int64_t{1} << 40}) {
+    for (const std::int64_t count : counts()) {
+      for (const unsigned threads : {32U, 96U, 256U}) {
+        for (const int chunks : {1, 2, 3, 4, 8, 16}) check_fold_n(first, count, threads, chunks);
+      }
     }
   }
 }

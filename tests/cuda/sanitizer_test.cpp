@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "cuda/gpu_test.hpp"
-#include "support/user_reducers.hpp"
+#include "cuda/block_stages.hpp"
+#include "cuda/catalogue_support.hpp"
 
 /// Small sizes of everything that runs on the device, for compute-sanitizer: each stage, one block and several, tails
-/// and misaligned heads.
+/// and misaligned heads. racecheck sees shared memory only: the stages of the rows in global memory run there too.
 namespace fanin_test {
 namespace {
 
@@ -51,6 +51,66 @@ TEST_F(cuda_sanitizer, shuffle) {
 TEST_F(cuda_sanitizer, shared_tree) {
   fanin::cuda gpu;
   check_strategy<fanin::cuda_strategy::shared_tree>(gpu);
+}
+
+/// Every row, by a span and by a functor.
+template <class Strategy>
+void check_row(fanin::cuda& gpu, const mirrored<std::int64_t>& x) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{33}, std::size_t{1'025}, std::size_t{5'003}}) {
+    for (const int block : {0, 96}) {
+      expect_sum<Strategy>(gpu, x, n, {.block_size = block});
+      const fanin::min_loc<std::int64_t> least;
+      const auto view = gpu.with<Strategy>({.block_size = block});
+      EXPECT_TRUE(is_same(fanin::parallel_reduce(fanin::range(view, n), at<std::int64_t>{x.there(1, n).data()}, least),
+                          fanin::reduce(fanin::serial{}, x.host(1, n), least)))
+          << Strategy::name << ", n = " << n;
+    }
+  }
+}
+
+template <class... Strategy>
+void check_rows(fanin::cuda_strategy_list<Strategy...>) {
+  fanin::cuda gpu;
+  const mirrored<std::int64_t> x(gpu, make_data<std::int64_t>(data::random_signed, 5'010));
+  (check_row<Strategy>(gpu, x), ...);
+}
+
+TEST_F(cuda_sanitizer, rows_of_partials) { check_rows(rows_of_partials{}); }
+TEST_F(cuda_sanitizer, rows_of_global_memory) { check_rows(rows_of_global_memory{}); }
+TEST_F(cuda_sanitizer, rows_of_shared_memory) { check_rows(rows_of_shared_memory{}); }
+TEST_F(cuda_sanitizer, rows_of_unrolled_trees) { check_rows(rows_of_unrolled_trees{}); }
+
+class cuda_sanitizer_of_hopper : public strategy_test<fanin::cuda_strategy::cluster> {};
+
+static_assert(rows_of_one_launch::size == 3, "one_pass, one_pass_bulk and cluster; a new row needs a test here");
+
+/// Tiles of the bulk copy engine, several rounds of the ring, and several clusters.
+TEST_F(cuda_sanitizer_of_hopper, one_pass_bulk_and_cluster) {
+  check_rows(fanin::cuda_strategy_list<fanin::cuda_strategy::one_pass_bulk, fanin::cuda_strategy::cluster>{});
+  fanin::cuda gpu;
+  const mirrored<std::int64_t> x(gpu, make_data<std::int64_t>(data::random_signed, 50'003));
+  expect_sum<fanin::cuda_strategy::one_pass_bulk>(gpu, x, 50'000, {.grid_size = 2});
+  expect_sum<fanin::cuda_strategy::cluster>(gpu, x, 50'000, {.grid_size = 24});
+}
+
+/// Grid stages that no row has with this block stage, and accumulators that go through slots.
+TEST_F(cuda_sanitizer, other_grid_stages) {
+  using fanin::cuda_stage::grid;
+  namespace rows = fanin::cuda_strategy;
+  fanin::cuda gpu;
+  const mirrored<std::int64_t> x(gpu, make_data<std::int64_t>(data::random_signed, 5'010));
+  for (const std::size_t n : {std::size_t{1}, std::size_t{5'003}}) {
+    expect_sum<rows::finished_by<rows::shuffle, grid::last_block>>(gpu, x, n, {.grid_size = 37});
+    expect_sum<rows::finished_by<rows::shuffle, grid::watching_block>>(gpu, x, n, {.grid_size = 37});
+    expect_sum<rows::finished_by<rows::shared_tree, grid::watching_block>>(gpu, x, n, {.grid_size = 37});
+    expect_sum<rows::finished_by<rows::global_unroll, grid::last_block>>(gpu, x, n, {.block_size = 96});
+  }
+}
+
+TEST_F(cuda_sanitizer, block_stages) {
+  fanin::cuda gpu;
+  expect_all_block_stages(gpu, fanin::sum<std::uint64_t>{}, make_data<std::uint64_t>(data::random_signed, 1'024),
+                          telling_counts(1'024));
 }
 
 TEST_F(cuda_sanitizer, into_and_parallel_for) {

@@ -12,6 +12,11 @@
 
 namespace fanin::detail {
 
+template <class... Parameter>
+const void* kernel_pointer(void (*kernel)(Parameter...)) {
+  return reinterpret_cast<const void*>(kernel);
+}
+
 template <class T>
 void* argument(const T& value) {
   return const_cast<void*>(static_cast<const void*>(&value));
@@ -47,8 +52,7 @@ cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Sourc
   work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
   work.chunks = plan.chunks;
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
-  session.launch(reinterpret_cast<const void*>(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments,
-                 plan.options);
+  session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
   return {work.scratch.partials,
           static_cast<std::size_t>(plan.launch.grid_size) * (recipe.block == cuda_stage::block::none ? threads : 1)};
 }
@@ -77,12 +81,13 @@ void enqueue_passes(cuda_session& session, cuda_plan& plan, const Source& source
   work.values = first + first_bytes + second_bytes;
   work.chunks = plan.chunks;
   const merging<Composite> merge{c};
-  auto* const merging_kernel = &reduce_kernel<Strategy, partials, merging<Composite>>;
+  const void* const merging_kernel = kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
   check_fits<Strategy, Composite>(
-      facts_of(merging_kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes), plan.launch);
+      facts_of<Strategy, partials, merging<Composite>>(merging_kernel, session.device(), plan.launch.block_size,
+                                                       plan.launch.shared_bytes),
+      plan.launch);
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
-  session.launch(reinterpret_cast<const void*>(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments,
-                 plan.options);
+  session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
 
   cuda_launch pass = plan.launch;
   partials from{reinterpret_cast<const accumulator*>(first), plan.launch.grid_size};
@@ -90,7 +95,7 @@ void enqueue_passes(cuda_session& session, cuda_plan& plan, const Source& source
     work.scratch.partials = into_second ? first + first_bytes : first;
     pass.grid_size = static_cast<int>(blocks_for(from.count));
     void* pass_arguments[] = {argument(from), argument(merge), argument(work), argument(destination)};
-    session.launch(reinterpret_cast<const void*>(merging_kernel), pass, pass_arguments, plan.options);
+    session.launch(merging_kernel, pass, pass_arguments, plan.options);
     ++plan.launch.launches;
     from = {static_cast<const accumulator*>(work.scratch.partials), pass.grid_size};
     if (pass.grid_size == 1) break;
@@ -111,14 +116,14 @@ void enqueue_halvings(cuda_session& session, cuda_plan& plan, const Source& sour
   auto* const values = static_cast<accumulator*>(scratch.partials);
   plan.launch.grid_size = blocks_for(half);
   void* arguments[] = {argument(source), argument(c), argument(values), argument(half), argument(destination)};
-  session.launch(reinterpret_cast<const void*>(&halve_source_kernel<Source, Composite>), plan.launch, arguments, {});
+  session.launch(kernel_pointer(&halve_source_kernel<Source, Composite>), plan.launch, arguments, {});
 
   cuda_launch pass = plan.launch;
   for (std::int64_t count = half; count > 1; count = half) {
     half = count - count / 2;
     pass.grid_size = blocks_for(half);
     void* pass_arguments[] = {argument(c), argument(values), argument(count), argument(half), argument(destination)};
-    session.launch(reinterpret_cast<const void*>(&halve_values_kernel<Composite>), pass, pass_arguments, {});
+    session.launch(kernel_pointer(&halve_values_kernel<Composite>), pass, pass_arguments, {});
     ++plan.launch.launches;
   }
 }
@@ -131,10 +136,12 @@ cuda_partials enqueue(cuda_session& session, const cuda_tuning& tuning, const So
   cuda_partials left;
   cuda_plan plan;
   if constexpr (Strategy::recipe.grid == grid::launch_per_halving) {
-    plan = make_plan<Strategy, Composite>(session, tuning, &halve_source_kernel<Source, Composite>, source);
+    plan = make_plan<Strategy, Composite>(session, tuning, kernel_pointer(&halve_source_kernel<Source, Composite>),
+                                          source);
     enqueue_halvings<Strategy>(session, plan, source, c, destination);
   } else {
-    plan = make_plan<Strategy, Composite>(session, tuning, &reduce_kernel<Strategy, Source, Composite>, source);
+    plan = make_plan<Strategy, Composite>(session, tuning, kernel_pointer(&reduce_kernel<Strategy, Source, Composite>),
+                                          source);
     if constexpr (Strategy::recipe.grid == grid::second_pass) {
       enqueue_passes<Strategy>(session, plan, source, c, destination);
     } else {
@@ -203,7 +210,7 @@ void launch_for(const cuda_handle& handle, const char* label, std::int64_t first
   launch.strategy = "parallel_for";
   launch.grid_size = grid;
   launch.block_size = block_size;
-  session.launch(reinterpret_cast<const void*>(&for_kernel<F>), launch, arguments, {});
+  session.launch(kernel_pointer(&for_kernel<F>), launch, arguments, {});
   session.record(launch);
 }
 

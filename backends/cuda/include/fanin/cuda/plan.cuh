@@ -22,9 +22,10 @@ struct cuda_plan {
   cuda_session::launch_options options;
 };
 
-/// What the device says of one kernel, asked once per device and block size.
-template <class Kernel>
-cuda_kernel_facts facts_of(Kernel* kernel, int device, int block_size, std::size_t shared_bytes) {
+/// What the device says of one kernel, asked once per device and block size. `Key` names the kernel: the type of a
+/// function does not, kernels of different strategies share it.
+template <class... Key>
+cuda_kernel_facts facts_of(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
   constexpr int devices = 64;
   // Block size, blocks, compute capability, early start: 32, 16, 8 and 8 bits.
   static std::atomic<std::uint64_t> known[devices];
@@ -36,7 +37,7 @@ cuda_kernel_facts facts_of(Kernel* kernel, int device, int block_size, std::size
       return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu)};
     }
   }
-  const cuda_kernel_facts facts = kernel_facts(reinterpret_cast<const void*>(kernel), device, block_size, shared_bytes);
+  const cuda_kernel_facts facts = kernel_facts(kernel, device, block_size, shared_bytes);
   if (cacheable) {
     known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
                             static_cast<std::uint64_t>(facts.compute_capability) << 8 |
@@ -146,8 +147,8 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
 }
 
 /// Throws invalid_argument, in words, for what cannot launch.
-template <class Strategy, class Composite, class Kernel, class Source>
-cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, Kernel* kernel, const Source& source) {
+template <class Strategy, class Composite, class Source>
+cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel, const Source& source) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   cuda_plan plan;
   plan.launch.strategy = Strategy::name;
@@ -160,7 +161,8 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, Kern
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
   plan_block<Strategy, Composite>(plan.launch, tuning);
 
-  const cuda_kernel_facts facts = facts_of(kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes);
+  const cuda_kernel_facts facts =
+      facts_of<Strategy, Source, Composite>(kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes);
   if (facts.compute_capability < least_compute_capability(recipe)) {
     refuse<Strategy>(
         "it needs a device and code of compute capability " + std::to_string(least_compute_capability(recipe) / 10) +

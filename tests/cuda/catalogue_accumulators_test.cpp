@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/catalogue_support.hpp"
+
+/// Accumulators that are too large for shuffles, thread states, several reducers at once, and a block stage of one's
+/// own, on one row of each kind.
+namespace fanin_test {
+
+/// A block stage of the tests' own: thirds are joined, not halves.
+struct by_thirds {
+  static constexpr const char* name = "by_thirds";
+  static constexpr const char* purpose = "a block stage that Fanin does not know";
+  static constexpr const char* source = "the tests";
+  static constexpr fanin::cuda_recipe recipe{.thread = fanin::cuda_stage::thread::one,
+                                             .block = fanin::cuda_stage::block::own,
+                                             .memory = fanin::cuda_stage::memory::shared,
+                                             .grid = fanin::cuda_stage::grid::second_pass,
+                                             .block_size = 384};
+  template <class Op, class T>
+  static __device__ void combine(const Op& op, T* memory, unsigned count) {
+    while (count > 1) {
+      const unsigned third = (count + 2) / 3;
+      if (threadIdx.x < third) {
+        if (threadIdx.x + third < count) op.join(memory[threadIdx.x], memory[threadIdx.x + third]);
+        if (threadIdx.x + 2 * third < count) op.join(memory[threadIdx.x], memory[threadIdx.x + 2 * third]);
+      }
+      __syncthreads();
+      count = third;
+    }
+  }
+};
+
+/// And a recombination of stages that are there.
+struct pairs_in_global_memory {
+  static constexpr const char* name = "pairs_in_global_memory";
+  static constexpr const char* purpose = "chunks are folded, then neighbours in global memory";
+  static constexpr const char* source = "the tests";
+  static constexpr fanin::cuda_recipe recipe{.thread = fanin::cuda_stage::thread::fold_n,
+                                             .block = fanin::cuda_stage::block::neighbored_strided,
+                                             .memory = fanin::cuda_stage::memory::global,
+                                             .grid = fanin::cuda_stage::grid::watching_block,
+                                             .block_size = 128,
+                                             .chunks = 5};
+};
+
+namespace {
+
+namespace rows = fanin::cuda_strategy;
+
+/// A thread_state with a small accumulator: eight counters of 64 bytes, in scratch that the block shares.
+struct octal_digits {
+  struct of_thread {
+    octet* scratch;
+  };
+  using value_type = std::uint32_t;
+  using accumulator_type = octet;
+  using thread_state = of_thread;
+  FANIN_FUNCTION octet identity() const { return octet{}; }
+  FANIN_FUNCTION of_thread begin(octet& scratch) const { return {&scratch}; }
+  FANIN_FUNCTION void fold(of_thread& state, std::uint32_t value, std::int64_t) const {
+    fanin::atomic_fetch_add(state.scratch->lane[value % 8], std::int64_t{1});
+  }
+  FANIN_FUNCTION void flush(of_thread&, octet&) const {}
+  FANIN_FUNCTION void join(octet& into, const octet& from) const { into = into + from; }
+};
+
+const std::vector<std::size_t> some_sizes{0, 1, 2, 33, 257, 1'025, 5'003, 100'003};
+const std::vector<int> some_blocks{0, 32, 96, 256, 1024};
+
+template <class Strategy>
+class catalogue_accumulators : public strategy_test<Strategy> {
+ protected:
+  /// The same call with both, and every result on its own.
+  template <class... Reducer>
+  static void check(const Reducer&... reducer) {
+    fanin::cuda gpu;
+    const mirrored<std::uint32_t> x(gpu, make_data<std::uint32_t>(data::random_signed, 100'003 + starts));
+    for (const std::size_t n : some_sizes) {
+      const std::size_t start = n % starts;
+      const auto expected = fanin::reduce(fanin::serial{}, x.host(start, n), reducer...);
+      for (const int block : some_blocks) {
+        const auto got = fanin::parallel_reduce(fanin::range(gpu.with<Strategy>({.block_size = block}), n),
+                                                at<std::uint32_t>{x.there(start, n).data()}, reducer...);
+        ASSERT_TRUE(equal(got, expected)) << Strategy::name << ", n = " << n << ", blocks of " << block;
+        expect_ran<Strategy>(gpu, n, block);
+      }
+    }
+    EXPECT_TRUE(x.is_as_it_was());
+  }
+
+ private:
+  template <class T>
+  static bool equal(const T& a, const T& b) {
+    return same(a, b);
+  }
+  template <class A, class B>
+  static bool equal(const fanin::tuple<A, B>& a, const fanin::tuple<A, B>& b) {
+    return same(fanin::get<0>(a), fanin::get<0>(b)) && same(fanin::get<1>(a), fanin::get<1>(b));
+  }
+};
+
+using kinds = ::testing::Types<rows::thread_partials, rows::shared_tree, rows::global_interleaved, rows::shared_shuffle,
+                               rows::global_halving, rows::one_pass_bulk, rows::cluster>;
+TYPED_TEST_SUITE(catalogue_accumulators, kinds, row_names);
+
+TYPED_TEST(catalogue_accumulators, of_600_bytes) { this->check(wide_counts{}); }
+
+TYPED_TEST(catalogue_accumulators, a_large_thread_state_beside_a_small_reducer) {
+  this->check(histogram{}, fanin::max_loc<std::uint32_t>{});
+}
+
+TYPED_TEST(catalogue_accumulators, a_small_thread_state_beside_a_small_reducer) {
+  this->check(octal_digits{}, fanin::sum<std::uint32_t>{});
+}
+
+using catalogue_own = gpu_test;
+
+/// A bulk copy's elements are folded from shared memory: by a span.
+TEST_F(catalogue_own, bulk_copies_fold_into_thread_states) {
+  fanin::cuda gpu;
+  const std::size_t n = 200'003;
+  const mirrored<std::uint32_t> x(gpu, make_data<std::uint32_t>(data::random_signed, n));
+  const fanin::max_loc<std::uint32_t> most;
+  try {
+    const auto got = fanin::reduce(gpu.with<rows::one_pass_bulk>(), x.there(1, n - 1), histogram{}, most);
+    const auto expected = fanin::reduce(fanin::serial{}, x.host(1, n - 1), histogram{}, most);
+    EXPECT_EQ(fanin::get<0>(got), fanin::get<0>(expected));
+    EXPECT_TRUE(is_same(fanin::get<1>(got), fanin::get<1>(expected)));
+  } catch (const fanin::invalid_argument& refusal) {
+    EXPECT_NE(std::string(refusal.what()).find("compute capability 9.0"), std::string::npos) << refusal.what();
+    GTEST_SKIP() << refusal.what();
+  }
+}
+
+/// Four accumulators of 64 bytes for each of 1024 threads are more than a block's shared memory on any device; without
+/// a block size asked for, the block is as small as they need.
+TEST_F(catalogue_own, what_does_not_fit_is_refused) {
+  fanin::cuda gpu;
+  const mirrored<octet> x(gpu, make_octets(5'003));
+  const fanin::sum<octet> sum;
+  expect_invalid(
+      [&] {
+        const auto view = gpu.with<rows::shared_tree>({.block_size = 1024});
+        fanin::reduce(view, x.there(0, 5'003), sum, sum, sum, lanewise{});
+      },
+      "do not fit a multiprocessor; ask for a smaller block_size");
+  const auto got = fanin::reduce(gpu.with<rows::shared_tree>(), x.there(0, 5'003), sum, sum, sum, lanewise{});
+  const auto expected = fanin::reduce(fanin::serial{}, x.host(0, 5'003), sum, sum, sum, lanewise{});
+  EXPECT_TRUE(fanin::get<0>(got) == fanin::get<0>(expected) && fanin::get<3>(got) == fanin::get<3>(expected));
+  EXPECT_LE(gpu.last_launch().shared_bytes, 48U * 1024U);
+}
+
+template <class Strategy>
+void check_own(fanin::cuda& gpu) {
+  const auto x = integers(gpu);
+  for (const std::size_t n : row_sizes()) {
+    for (const int block : row_blocks()) expect_sum<Strategy>(gpu, x, n, {.block_size = block});
+  }
+}
+
+TEST_F(catalogue_own, strategies_of_ones_own) {
+  fanin::cuda gpu;
+  check_own<by_thirds>(gpu);
+  check_own<pairs_in_global_memory>(gpu);
+}
+
+}  // namespace
+}  // namespace fanin_test

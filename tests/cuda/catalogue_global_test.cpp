@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/catalogue_rows.hpp"
+
+/// The rows that combine in global memory.
+namespace fanin_test {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, catalogue, typed<rows_of_global_memory>::types, row_names);
+
+}  // namespace fanin_test
