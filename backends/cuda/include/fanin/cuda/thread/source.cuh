@@ -13,13 +13,35 @@
 /// one that is contiguous has 16-byte vectors too.
 namespace fanin::detail {
 
+/// The type of f(i), if f has that form.
+template <class F>
+struct value_of_index {
+  using type = void;
+};
+template <class F>
+  requires std::is_invocable_v<const F&, std::int64_t>
+struct value_of_index<F> {
+  using type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
+};
+
 /// A functor over the indices first, first + 1, ...
 template <class F>
 struct index_source {
   static constexpr bool has_vectors = false;
+  using value_type = typename value_of_index<F>::type;
+  static constexpr std::size_t value_size = [] {
+    if constexpr (std::is_void_v<value_type>) {
+      return std::size_t{0};
+    } else {
+      return sizeof(value_type);
+    }
+  }();
   F f;
   std::int64_t first;
   std::int64_t count;
+
+  __device__ value_type value(std::int64_t i) const { return f(first + i); }
+  __device__ std::int64_t index(std::int64_t i) const { return first + i; }
 
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
@@ -31,6 +53,7 @@ struct index_source {
 template <class Accumulator>
 struct partials_source {
   static constexpr bool has_vectors = false;
+  static constexpr std::size_t value_size = 0;
   const Accumulator* data;
   std::int64_t count;
 
