@@ -102,7 +102,7 @@ test_preset() {
 format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 
 # The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
-preset_stage() { configure "$1" && build "$1" && test_preset "$@"; }
+preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" && test_preset "$@"; }
 
 fuzz_stage() {
   configure fuzz && build fuzz fanin_fuzz_npy || return 1
