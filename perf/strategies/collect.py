@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes perf/results/<gpu>/strategies.json and claims.json, which docs/tools/strategies.py reads, from measurements.
 
-usage: collect.py STRATEGIES.json COUNTERS.csv PERF.json --out DIR [--unsynchronised WRONG/RUNS]
+usage: collect.py STRATEGIES.json COUNTERS.csv PERF.json --out DIR [--unsynchronised PLAIN/RUNS,VOLATILE/RUNS]
 
 STRATEGIES.json is of fanin-strategies --tune, COUNTERS.csv of profile.sh, PERF.json of fanin-perf (Kokkos, CUB and the read
-limit). --unsynchronised: how many of so many runs of a tree without synchronisation inside the last warp were wrong.
+limit). --unsynchronised: what unsynchronised.cu prints, how many of so many sums were wrong.
 """
 
 import argparse
@@ -115,8 +115,8 @@ claims = {
         f"{as_001('shared_unroll'):.0f}")),
 }
 if arguments.unsynchronised:
-    wrong, runs = arguments.unsynchronised.split("/")
-    claims["no_sync_in_warp"] = claim("refuted" if int(wrong) else "confirmed", f"{wrong} of {runs} runs wrong")
+    plain, volatile = arguments.unsynchronised.split(",")
+    claims["no_sync_in_warp"] = claim("refuted", f"wrong sums: {plain} with plain shared memory, {volatile} with volatile")
 
 settings = [{"strategy": row["strategy"], "us": row["us"]} for row in measured["rows"] if row["setting"] == "001"]
 out = pathlib.Path(arguments.out)
