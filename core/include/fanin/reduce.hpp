@@ -106,7 +106,10 @@ detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... 
   return reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
-/// As reduce, written to *out in the order of the object's stream: see parallel_reduce_into.
+/// As reduce, written to *out in the order of the object's stream, and may return before; n == 0 writes too. `out` and
+/// xs must live until the work is done; lifetime, capture and later errors as for parallel_reduce_into. Throws
+/// invalid_argument for a null `out`, a null xs with n > 0, and memory that the backend cannot reach, before any
+/// launch.
 template <detail::label Label, class Exec, detail::contiguous X, class... Reducer>
 void reduce_into(Label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
@@ -124,8 +127,9 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
   reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
 }
 
-/// Reduces f(x) over one array, f(x, y) over two, f(x, y, z) over three of the same length. Blocking; otherwise as
-/// reduce. Throws invalid_argument when the lengths differ.
+/// Reduces f(x) over one array, f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
+/// identities' results; indices of `_loc` reducers count from 0; the same bits from run to run as for parallel_reduce.
+/// Throws invalid_argument when the lengths differ, and as reduce does.
 template <class Exec, detail::contiguous X, class F, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
 detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const F& f, const Reducer&... reducers) {
@@ -160,7 +164,7 @@ detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y&
   return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
 }
 
-/// As transform_reduce over one or two arrays, written to *out in the order of the object's stream.
+/// As transform_reduce over one or two arrays, written to *out in the order of the object's stream: see reduce_into.
 template <class Exec, detail::contiguous X, class F, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
 void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const F& f,
