@@ -80,6 +80,7 @@ void add(registry& to, const std::string& name) {
   who.propagates_nan = false;
   who.lanes = 16384;
   who.to = destination::device;
+  who.capturable = true;
   to.add(of_family(who, device_family<cub_library>{.to_host = false}));
   who.to = destination::host;
   to.add(of_family(who, device_family<cub_library>{.to_host = true}));

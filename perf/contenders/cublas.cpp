@@ -19,6 +19,7 @@ struct cublas_functions {
   decltype(&cublasDestroy_v2) destroy = nullptr;
   decltype(&cublasSetStream_v2) set_stream = nullptr;
   decltype(&cublasSetPointerMode_v2) set_pointer_mode = nullptr;
+  decltype(&cublasSetWorkspace_v2) set_workspace = nullptr;
   decltype(&cublasGetStatusString) status_text = nullptr;
   decltype(&cublasGetProperty) property = nullptr;
   decltype(&cublasSdot_v2_64) dot_f32 = nullptr;
@@ -41,6 +42,7 @@ const cublas_functions& cublas() {
     f.found = library != nullptr && look_up(library, "cublasCreate_v2", f.create) &&
               look_up(library, "cublasDestroy_v2", f.destroy) && look_up(library, "cublasSetStream_v2", f.set_stream) &&
               look_up(library, "cublasSetPointerMode_v2", f.set_pointer_mode) &&
+              look_up(library, "cublasSetWorkspace_v2", f.set_workspace) &&
               look_up(library, "cublasGetStatusString", f.status_text) &&
               look_up(library, "cublasGetProperty", f.property) && look_up(library, "cublasSdot_v2_64", f.dot_f32) &&
               look_up(library, "cublasDdot_v2_64", f.dot_f64);
@@ -57,9 +59,11 @@ void check(cublasStatus_t status, const char* what) {
 template <class T, operation Op>
 class cublas_dot {
  public:
-  explicit cublas_dot(const workload& work) {
+  explicit cublas_dot(const workload& work) : workspace_(workspace_bytes) {
     check(cublas().create(&handle_), "cublasCreate");
     check(cublas().set_stream(handle_, static_cast<cudaStream_t>(work.stream)), "cublasSetStream");
+    // One of its own, since a captured call must not take one from the stream's pool. Only after the stream is set.
+    check(cublas().set_workspace(handle_, workspace_.data(), workspace_bytes), "cublasSetWorkspace");
     check(cublas().set_pointer_mode(handle_, CUBLAS_POINTER_MODE_DEVICE), "cublasSetPointerMode");
   }
   cublas_dot(const cublas_dot&) = delete;
@@ -75,6 +79,9 @@ class cublas_dot {
   }
 
  private:
+  static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // what its documentation gives for Hopper
+
+  device_array<std::byte> workspace_;
   cublasHandle_t handle_ = nullptr;
 };
 
@@ -105,6 +112,7 @@ void add_cublas(registry& to) {
   who.where = place::gpu;
   who.lanes = 16384;
   who.to = destination::device;
+  who.capturable = true;
   to.add(of_family(who, device_family<cublas_library>{.to_host = false}));
   who.to = destination::host;
   to.add(of_family(who, device_family<cublas_library>{.to_host = true}));

@@ -189,6 +189,7 @@ void add_fanin_cuda_rows(contender_list& to) {
   who.propagates_nan = std::is_same_v<Form, span_form> || std::is_same_v<Form, value_form>;
   if constexpr (is_stream_ordered(Strategy::recipe)) {
     who.to = destination::device;
+    who.capturable = true;
     to.push_back(of_family(who, fanin_cuda_family<Form, Strategy, Choice, destination::device>{}));
   }
   who.to = destination::host;

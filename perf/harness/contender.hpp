@@ -62,6 +62,7 @@ struct contender {
   std::string form;      ///< span, f(i), f(i, acc)
   place where = place::one_thread;
   destination to = destination::host;
+  bool capturable = false;     ///< to the device: its calls can be captured into a CUDA graph
   bool is_baseline = false;    ///< plain Kokkos at its best, what ratios refer to
   bool smallest_index = true;  ///< false: any index of the extreme value is right
   bool propagates_nan = true;  ///< false: left out where the data holds a NaN
@@ -75,6 +76,14 @@ struct contender {
 
   /// As the tables and plots name it, as in "fanin one_pass, f(i)".
   std::string label() const;
+
+  /// How it can be timed.
+  std::vector<timing> timings() const {
+    if (where != place::gpu) return {timing::host};
+    if (to == destination::host) return {timing::blocking};
+    if (!capturable) return {timing::calls};
+    return {timing::calls, timing::graph};
+  }
 };
 
 using contender_list = std::vector<contender>;

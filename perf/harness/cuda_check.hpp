@@ -8,9 +8,11 @@
 
 namespace fanin_perf {
 
-/// Throws std::runtime_error with the error's name, the call and its place.
+/// Throws std::runtime_error with the error's name, the call and its place. CUDA's own note of the error is cleared, so
+/// that no later check takes it for its own.
 inline void cuda_check(cudaError_t status, const char* what, const char* file, int line) {
   if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
   throw std::runtime_error(std::string(cudaGetErrorName(status)) + " (" + cudaGetErrorString(status) + ") from " +
                            what + " at " + file + ":" + std::to_string(line));
 }

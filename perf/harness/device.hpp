@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/contender.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -41,6 +42,14 @@ class device {
 
   /// Seconds between events before and after what `enqueue` puts on the stream.
   virtual double time(const std::function<void()>& enqueue) = 0;
+
+  /// The same after other data have passed through the caches; these are still being read while `enqueue` runs, so that
+  /// no time of the host's is measured.
+  virtual double time_cold(const std::function<void()>& enqueue) = 0;
+
+  /// `count` calls of `prepared` from buffer `first` on, captured into one CUDA graph. A call of what is returned is
+  /// one launch of the graph; its last() is that of the graph's last call.
+  virtual std::unique_ptr<call> capture(std::unique_ptr<call> prepared, std::int64_t first, std::int64_t count) = 0;
 
   /// GB/s of plain 16-byte loads over the pool: 512 threads, 4 loads in flight, 4 blocks an SM.
   virtual double measure_read() = 0;

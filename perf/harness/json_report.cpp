@@ -30,11 +30,6 @@ json answer_to_json(const answer& a, bool with_index) {
   return out;
 }
 
-std::string timing_name(const contender& who) {
-  if (who.where != place::gpu) return "host";
-  return who.to == destination::device ? "calls" : "blocking";
-}
-
 json row_to_json(const row& r) {
   const contender& who = *r.who;
   json out{{"contender", who.name},
@@ -48,7 +43,7 @@ json row_to_json(const row& r) {
            {"n", r.n},
            {"bytes", r.bytes},
            {"destination", name(who.to)},
-           {"timing", timing_name(who)},
+           {"timing", name(r.how)},
            {"input", r.input < 0 ? json(nullptr) : json(r.input)},
            {"ok", r.fault.empty()},
            {"answer", answer_to_json(r.got, has_index(r.op))},
@@ -59,6 +54,7 @@ json row_to_json(const row& r) {
     out["fault"] = r.fault;
     return out;
   }
+  if (r.how == timing::graph) out["graph_nodes"] = r.graph_nodes;
   out["calls_per_series"] = r.calls;
   out["series_us"] = r.series_us;
   out["median_us"] = median(r.series_us);
@@ -192,11 +188,11 @@ void write_json(const std::string& file, const run_result& result, const options
 }
 
 std::string to_table(const run_result& result) {
-  std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:>11} {:>9} {:>6} {:>9}\n", "n", "type", "operation",
-                                 "contender", "to", "time us", "GB/s", "limit", "x Kokkos");
+  std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<8} {:>11} {:>9} {:>6} {:>9}\n", "n", "type",
+                                 "operation", "contender", "to", "timing", "time us", "GB/s", "limit", "x Kokkos");
   for (const row& r : result.rows) {
-    text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} ", size_text(r.n), name(r.type), name(r.op), r.who->label(),
-                        name(r.who->to));
+    text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<8} ", size_text(r.n), name(r.type), name(r.op),
+                        r.who->label(), name(r.who->to), name(r.how));
     if (!r.fault.empty()) {
       text += "WRONG: " + r.fault + "\n";
       continue;

@@ -22,16 +22,23 @@ enum class place : std::uint8_t { one_thread, all_threads, gpu };
 /// Where the result of a call goes.
 enum class destination : std::uint8_t { host, device };
 
+/// What the time of a call is taken from.
+/// host, blocking: the host's clock, from the call to the value on the host, of a contender on the host or on the GPU.
+/// calls, graph: CUDA events around calls enqueued back to back, or around a CUDA graph of such calls.
+enum class timing : std::uint8_t { host, calls, graph, blocking };
+
 inline constexpr std::array<std::string_view, 6> element_names{"i32", "i64", "u32", "u64", "f32", "f64"};
 inline constexpr std::array<std::string_view, 7> operation_names{
     "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot"};
 inline constexpr std::array<std::string_view, 3> place_names{"one-thread", "all-threads", "gpu"};
 inline constexpr std::array<std::string_view, 2> destination_names{"host", "device"};
+inline constexpr std::array<std::string_view, 4> timing_names{"host", "calls", "graph", "blocking"};
 
 constexpr std::string_view name(element e) { return element_names[static_cast<std::size_t>(e)]; }
 constexpr std::string_view name(operation o) { return operation_names[static_cast<std::size_t>(o)]; }
 constexpr std::string_view name(place p) { return place_names[static_cast<std::size_t>(p)]; }
 constexpr std::string_view name(destination d) { return destination_names[static_cast<std::size_t>(d)]; }
+constexpr std::string_view name(timing t) { return timing_names[static_cast<std::size_t>(t)]; }
 
 template <class Enum, std::size_t Count>
 constexpr std::optional<Enum> find_name(const std::array<std::string_view, Count>& names, std::string_view wanted) {

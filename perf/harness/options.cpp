@@ -161,7 +161,13 @@ bool options::selects(const contender& who) const {
     return contains(chosen, "all") || contains(chosen, field);
   };
   return wants(backends, who.backend) && wants(contenders, who.name) &&
-         (who.strategy.empty() || wants(strategies, who.strategy));
+         (who.strategy.empty() || wants(strategies, who.strategy)) && !timings_of(who).empty();
+}
+
+std::vector<timing> options::timings_of(const contender& who) const {
+  std::vector<timing> found = who.timings();
+  std::erase_if(found, [&](timing how) { return std::find(timings.begin(), timings.end(), how) == timings.end(); });
+  return found;
 }
 
 std::string describe_choices(const contender_list& known) {
@@ -174,9 +180,13 @@ std::string describe_choices(const contender_list& known) {
   line("types", element_names);
   line("operations", operation_names);
   line("contenders", contender_names(known));
+  line("timings", timing_names);
   text += "\nwhat is measured\n";
   for (const contender& who : known) {
-    text += fmt::format("  {:<15}{:<34}{:<12} to {}", who.backend, who.label(), name(who.where), name(who.to));
+    names timings;
+    for (const timing how : who.timings()) timings.emplace_back(name(how));
+    text += fmt::format("  {:<15}{:<34}{:<12} to {:<7}{}", who.backend, who.label(), name(who.where), name(who.to),
+                        joined(timings));
     if (who.is_baseline) text += "   (ratios refer to it)";
     if (who.largest > 0) text += fmt::format("   (up to {} elements)", who.largest);
     text += '\n';
@@ -189,6 +199,7 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   options chosen;
   names types{"f32", "f64"};
   names operations{"sum", "min_loc", "dot"};
+  names timings{"all"};
   std::string sizes = has_gpu ? "2^10..2^29" : "2^10..2^26:4";
   std::string host_max = "2^26";
   int series = 0;
@@ -216,6 +227,11 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   auto* sizes_option = app.add_option("--sizes", sizes,
                                       "Elements of synthetic arrays: 1000, 2^20, 2^10..2^26 (doubling), "
                                       "2^10..2^26:4 (by a factor), with commas");
+  app.add_option("--timings", timings,
+                 "What times are taken from: the host's clock (host, blocking), calls back to back on the GPU (calls), "
+                 "a CUDA graph of them (graph)")
+      ->delimiter(',')
+      ->check(one_of("timing", timing_names, true));
   app.add_option("--host-max", host_max, "Largest size for contenders on the host");
   auto* series_option =
       app.add_option("--series", series, "Times that each contender is timed, in turn with the others")
@@ -250,6 +266,7 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
     chosen.series = series_option->empty() ? (chosen.quick ? 3 : 7) : series;
     chosen.types = to_enums<element>(types, element_names);
     chosen.operations = to_enums<operation>(operations, operation_names);
+    chosen.timings = to_enums<timing>(timings, timing_names);
     chosen.sizes = parse_sizes(sizes);
     // A run on a GPU takes every power of two there, and a coarser list on the host.
     const bool coarse = has_gpu && sizes_option->empty() && !chosen.quick;

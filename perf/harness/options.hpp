@@ -25,6 +25,7 @@ struct options {
   std::vector<std::string> contenders{"all"};
   std::vector<element> types;
   std::vector<operation> operations;
+  std::vector<timing> timings{timing::host, timing::calls, timing::graph, timing::blocking};
   std::vector<std::int64_t> sizes;       ///< for contenders on the GPU
   std::vector<std::int64_t> host_sizes;  ///< for contenders on the host
   int series = 7;
@@ -36,6 +37,9 @@ struct options {
   bool list = false;
 
   bool selects(const contender& who) const;
+
+  /// How a contender is to be timed, of the ways in which it can be.
+  std::vector<timing> timings_of(const contender& who) const;
 };
 
 /// What the command line asks for. `known` gives the names that may be chosen; `has_gpu` the

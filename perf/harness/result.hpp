@@ -14,15 +14,17 @@
 
 namespace fanin_perf {
 
-/// One contender in one case.
+/// One contender in one case, timed in one way.
 struct row {
   const contender* who = nullptr;
+  timing how = timing::host;
   operation op = operation::sum;
   element type = element::f32;
   std::int64_t n = 0;
   std::int64_t bytes = 0;  ///< read by one call
   int input = -1;          ///< index into run_result::inputs; -1 for synthetic data
 
+  std::int64_t graph_nodes = 0;   ///< calls in the CUDA graph; 0 where there is none
   std::int64_t calls = 0;         ///< in each of the series
   std::vector<double> series_us;  ///< time of one call, a series each; series of one case pair up
   double time_us = 0;             ///< host: the smallest; GPU: the median

@@ -33,8 +33,15 @@ class rotation {
 };
 
 double seconds_of(const racer& one, rotation& buffers, std::int64_t calls, device* gpu) {
+  if (one.result->how == timing::graph) {
+    double seconds = 0;
+    for (std::int64_t i = 0; i < calls; ++i) {
+      seconds += gpu->time_cold([&] { one.prepared->run(0, 1); });
+    }
+    return seconds;
+  }
   const std::int64_t first = buffers.take(calls);
-  if (one.result->who->to == destination::device) {
+  if (one.result->how == timing::calls) {
     return gpu->time([&] { one.prepared->run(first, calls); });
   }
   const double begin = host_seconds();
@@ -54,8 +61,8 @@ std::int64_t calls_per_series(const racer& one, rotation& buffers, const timing_
     seconds = seconds_of(one, buffers, calls, gpu);
   }
   const double each = std::max(seconds / static_cast<double>(calls), 1e-8);
-  return std::clamp(static_cast<std::int64_t>(std::ceil(target / each)), on_gpu ? fewest_device_calls : std::int64_t{1},
-                    most_calls);
+  const std::int64_t fewest = on_gpu && one.result->how != timing::graph ? fewest_device_calls : 1;
+  return std::clamp(static_cast<std::int64_t>(std::ceil(target / each)), fewest, most_calls);
 }
 
 }  // namespace
@@ -63,7 +70,8 @@ std::int64_t calls_per_series(const racer& one, rotation& buffers, const timing_
 void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& plan, device* gpu) {
   rotation going_round(buffers);
   for (racer& one : racers) {
-    one.result->calls = calls_per_series(one, going_round, plan, gpu);
+    one.result->calls =
+        calls_per_series(one, going_round, plan, gpu) * std::max<std::int64_t>(1, one.result->graph_nodes);
   }
   // The order is drawn anew each time: whoever follows threads that still spin, say, is another one in each series.
   std::vector<racer*> order;
@@ -72,7 +80,8 @@ void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& p
   for (int series = 0; series < plan.series; ++series) {
     std::shuffle(order.begin(), order.end(), random);
     for (racer* one : order) {
-      const double seconds = seconds_of(*one, going_round, one->result->calls, gpu);
+      const std::int64_t at_once = std::max<std::int64_t>(1, one->result->graph_nodes);
+      const double seconds = seconds_of(*one, going_round, one->result->calls / at_once, gpu);
       one->result->series_us.push_back(seconds / static_cast<double>(one->result->calls) * 1e6);
     }
   }

@@ -13,7 +13,7 @@ namespace fanin_perf {
 /// A contender that has given right answers, ready to be timed.
 struct racer {
   row* result = nullptr;
-  call* prepared = nullptr;
+  call* prepared = nullptr;  ///< of a graph: a call is a launch of row::graph_nodes
 };
 
 struct timing_plan {
@@ -24,8 +24,8 @@ struct timing_plan {
 /// Times the racers of one case, all over the same buffers, and completes their rows (but for shares
 /// and ratios). In each series each racer has its turn, in an order drawn anew; buffers go on
 /// from where the racer before stopped, so that no one finds the caches warm.
-/// Destination `device`: events around calls enqueued back to back. Else: the host's clock around
-/// calls that each wait for their value.
+/// `calls`: events around calls enqueued back to back. `graph`: events around each launch of a graph, whose time is
+/// that of its calls together. Else: the host's clock around calls that each wait for their value.
 void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& plan, device* gpu);
 
 }  // namespace fanin_perf

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "harness/contender.hpp"
+#include "harness/device.hpp"
+#include "harness/host.hpp"
 #include "harness/options.hpp"
 #include "harness/oracle.hpp"
 #include "harness/runner.hpp"
@@ -168,15 +170,17 @@ struct sum_family {
   }
 };
 
-run_result run_with(const contender_list& contenders) {
+options i64_sums(std::vector<std::int64_t> sizes) {
   options chosen;
   chosen.types = {element::i64};
   chosen.operations = {operation::sum};
-  chosen.sizes = chosen.host_sizes = {1000, 4096};
+  chosen.sizes = chosen.host_sizes = std::move(sizes);
   chosen.series = 3;
   chosen.quick = true;
-  return run_all(chosen, contenders, nullptr);
+  return chosen;
 }
+
+run_result run_with(const contender_list& contenders) { return run_all(i64_sums({1000, 4096}), contenders, nullptr); }
 
 TEST(run, right_contenders_are_timed_in_every_series) {
   contender who;
@@ -195,6 +199,143 @@ TEST(run, right_contenders_are_timed_in_every_series) {
     EXPECT_LE(*r.ratio_to_kokkos, 1.0);
   }
   EXPECT_GT(result.bandwidth.host_gbs, 0);
+}
+
+// A device in host memory, of 32 MiB for data and 100 GB/s, whose graphs are loops.
+class host_as_device final : public device {
+ public:
+  host_as_device() : bytes_(std::size_t{32} << 20) {
+    facts_.memory = std::int64_t{64} << 20;
+    facts_.gpu = "host";
+  }
+
+  const device_facts& facts() const override { return facts_; }
+  void* stream() override { return nullptr; }
+  std::byte* pool(std::int64_t bytes) override {
+    if (bytes > static_cast<std::int64_t>(bytes_.size())) throw std::runtime_error("more than there is");
+    return bytes_.data();
+  }
+  void fill(element type, std::uint64_t seed) override {
+    with_type(type, [&](auto t) {
+      using value = typename decltype(t)::type;
+      for (std::size_t i = 0; i < bytes_.size() / sizeof(value); ++i) {
+        const auto made = value_at<value>(seed, i);
+        std::memcpy(bytes_.data() + i * sizeof(value), &made, sizeof(value));
+      }
+    });
+  }
+  void fill_copies(const std::byte*, std::int64_t, std::int64_t) override {}
+  double time(const std::function<void()>& enqueue) override {
+    const double begin = host_seconds();
+    enqueue();
+    return host_seconds() - begin;
+  }
+  double time_cold(const std::function<void()>& enqueue) override {
+    ++cold_times;
+    return time(enqueue);
+  }
+  std::unique_ptr<call> capture(std::unique_ptr<call> prepared, std::int64_t first, std::int64_t count) override {
+    if (refuses) throw std::runtime_error("cannot be captured");
+    return std::make_unique<loop>(std::move(prepared), first, count - dropped);
+  }
+  double measure_read() override { return 100; }
+  double measure_blocking_floor() override { return 1e-6; }
+
+  bool refuses = false;
+  std::int64_t dropped = 0;  // of the calls of a graph
+  std::int64_t cold_times = 0;
+
+ private:
+  struct loop final : call {
+    loop(std::unique_ptr<call> what, std::int64_t from, std::int64_t times)
+        : prepared(std::move(what)), first(from), count(times) {}
+    void run(std::int64_t, std::int64_t launches) override {
+      for (std::int64_t i = 0; i < launches; ++i) prepared->run(first, count);
+    }
+    answer last() override { return prepared->last(); }
+
+    std::unique_ptr<call> prepared;
+    std::int64_t first;
+    std::int64_t count;
+  };
+
+  device_facts facts_;
+  std::vector<std::byte> bytes_;
+};
+
+contender on_device(const char* name, destination to, bool capturable) {
+  contender who;
+  who.name = name;
+  who.where = place::gpu;
+  who.to = to;
+  who.capturable = capturable;
+  return of_family(who, sum_family{});
+}
+
+TEST(graphs, calls_that_can_be_captured_have_a_row_of_their_own) {
+  host_as_device gpu;
+  const contender_list contenders{on_device("both", destination::device, true),
+                                  on_device("calls", destination::device, false),
+                                  on_device("waits", destination::host, false)};
+  const run_result result = run_all(i64_sums({1000, 1 << 20, 1 << 21}), contenders, &gpu);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 12u);
+  // 100 calls, or as many as read for 4 ms at 100 GB/s.
+  const std::int64_t nodes[] = {100, 47, 23};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const row* rows = &result.rows[4 * k];
+    EXPECT_EQ(rows[0].how, timing::calls);
+    EXPECT_EQ(rows[1].how, timing::graph);
+    EXPECT_EQ(rows[1].who, rows[0].who);
+    EXPECT_EQ(rows[2].how, timing::calls);
+    EXPECT_EQ(rows[3].how, timing::blocking);
+    EXPECT_EQ(rows[0].graph_nodes, 0);
+    EXPECT_EQ(rows[1].graph_nodes, nodes[k]);
+    EXPECT_EQ(rows[1].calls % nodes[k], 0);
+    EXPECT_EQ(rows[1].series_us.size(), 3u);
+    // The time is of one call, not of the graph.
+    EXPECT_LT(rows[1].time_us, 10 * rows[0].time_us);
+    EXPECT_GT(rows[1].time_us, rows[0].time_us / 10);
+  }
+  EXPECT_GE(gpu.cold_times, 3 * 4);
+}
+
+TEST(graphs, a_capture_that_fails_is_a_fault_of_its_row_alone) {
+  host_as_device gpu;
+  gpu.refuses = true;
+  const run_result result = run_all(i64_sums({1000}), {on_device("both", destination::device, true)}, &gpu);
+  EXPECT_FALSE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 2u);
+  EXPECT_EQ(result.rows[0].fault, "");
+  EXPECT_EQ(result.rows[0].series_us.size(), 3u);
+  EXPECT_EQ(result.rows[1].fault, "cannot be captured");
+  EXPECT_TRUE(result.rows[1].series_us.empty());
+}
+
+TEST(graphs, the_last_answer_of_a_graph_is_checked) {
+  host_as_device gpu;
+  gpu.dropped = 1;
+  for (const std::int64_t n : {std::int64_t{1000}, std::int64_t{1} << 21}) {
+    const run_result result = run_all(i64_sums({n}), {on_device("both", destination::device, true)}, &gpu);
+    ASSERT_EQ(result.rows.size(), 2u);
+    EXPECT_EQ(result.rows[0].fault, "");
+    EXPECT_NE(result.rows[1].fault, "");
+  }
+}
+
+TEST(graphs, timings_are_chosen) {
+  host_as_device gpu;
+  contender on_host;
+  on_host.name = "host";
+  const contender_list contenders{of_family(on_host, sum_family{}), on_device("both", destination::device, true),
+                                  on_device("waits", destination::host, false)};
+  options chosen = i64_sums({1000});
+  for (const timing how : {timing::host, timing::calls, timing::graph, timing::blocking}) {
+    chosen.timings = {how};
+    const run_result result = run_all(chosen, contenders, &gpu);
+    ASSERT_EQ(result.rows.size(), 1u) << name(how);
+    EXPECT_EQ(result.rows[0].how, how);
+  }
 }
 
 TEST(run, wrong_contenders_are_reported_and_not_timed) {

@@ -31,7 +31,7 @@ class Options(unittest.TestCase):
         done = run("--help")
         self.assertEqual(done.returncode, 0)
         for option in (
-            "backends strategies contenders types ops sizes host-max series seed json input array "
+            "backends strategies contenders types ops sizes timings host-max series seed json input array "
             "with-synthetic quick list"
         ).split():
             self.assertIn(f"--{option}", done.stdout)
@@ -40,7 +40,7 @@ class Options(unittest.TestCase):
     def test_list_names_what_can_be_chosen(self):
         done = run("--list")
         self.assertEqual(done.returncode, 0)
-        for name in ("serial", "recursive_halving", "i32", "sum_of_squares", "std"):
+        for name in ("serial", "recursive_halving", "i32", "sum_of_squares", "std", "blocking"):
             self.assertIn(name, done.stdout)
 
     def test_unknown_names_are_answered_with_the_valid_ones(self):
@@ -50,6 +50,7 @@ class Options(unittest.TestCase):
             ("--contenders", "std"),
             ("--types", "i32, i64, u32, u64, f32, f64"),
             ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot"),
+            ("--timings", "host, calls, graph, blocking"),
         ):
             done = run(option, "nonesuch")
             self.assertEqual(done.returncode, 2, option)
@@ -65,6 +66,7 @@ class Options(unittest.TestCase):
             ["--input", "nonesuch.npy"],
             ["--nonesuch"],
             [*SHORT, "--json", "/nonesuch/folder/run.json"],
+            [*SHORT, "--timings", "graph"],
             [*SHORT, "--contenders", "std", "--strategies", "left_to_right", "--backends", "nonesuch"],
         ):
             done = run(*arguments)
@@ -105,6 +107,7 @@ class Json(unittest.TestCase):
         self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3)
         for row in data["rows"]:
             self.assertTrue(row["ok"], row)
+            self.assertEqual(row["timing"], "host")
             self.assertEqual(len(row["series_us"]), 2)
             self.assertEqual(row["time_us"], min(row["series_us"]))
             arrays = 2 if row["operation"] == "dot" else 1
