@@ -77,6 +77,7 @@ void add(registry& to, const std::string& name) {
   who.name = name;
   who.backend = "cuda";
   who.where = place::gpu;
+  who.is_peer = true;
   who.propagates_nan = false;
   who.lanes = 16384;
   who.to = destination::device;

@@ -110,6 +110,7 @@ void add_cublas(registry& to) {
   who.name = "cublas";
   who.backend = "cuda";
   who.where = place::gpu;
+  who.is_peer = true;
   who.lanes = 16384;
   who.to = destination::device;
   who.capturable = true;

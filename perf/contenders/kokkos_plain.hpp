@@ -106,6 +106,7 @@ inline contender kokkos_described(const char* backend, place where) {
   who.backend = backend;
   who.where = where;
   who.is_baseline = true;
+  who.is_peer = true;
   who.smallest_index = false;
   who.propagates_nan = false;
   return who;

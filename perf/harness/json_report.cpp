@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ctime>
 #include <fanin/config.hpp>
 #include <filesystem>
@@ -28,6 +29,15 @@ json answer_to_json(const answer& a, bool with_index) {
   json out{{"value", to_text(a)}};
   if (with_index) out["index"] = a.index;
   return out;
+}
+
+// Without bounds where there was one series only.
+json ratio_to_json(const peer_ratio& r) {
+  const bool bounded = std::isfinite(r.times.high);
+  return {{"peer", r.peer},
+          {"ratio", r.times.mean},
+          {"low", bounded ? json(r.times.low) : json(nullptr)},
+          {"high", bounded ? json(r.times.high) : json(nullptr)}};
 }
 
 json row_to_json(const row& r) {
@@ -64,6 +74,8 @@ json row_to_json(const row& r) {
   out["gbs"] = r.gbs;
   out["share_of_limit"] = r.share_of_limit;
   out["ratio_to_kokkos"] = r.ratio_to_kokkos ? json(*r.ratio_to_kokkos) : json(nullptr);
+  out["ratios"] = json::array();
+  for (const peer_ratio& ratio : r.ratios) out["ratios"].push_back(ratio_to_json(ratio));
   out["is_kokkos_baseline"] = who.is_baseline;
   return out;
 }

@@ -9,10 +9,17 @@
 #include <vector>
 
 #include "harness/answer.hpp"
+#include "harness/confidence.hpp"
 #include "harness/contender.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
+
+/// How many times as fast as a peer beside it, by the series that ran in turn with the peer's.
+struct peer_ratio {
+  std::string peer;  ///< contender::name
+  interval times;
+};
 
 /// One contender in one case, timed in one way.
 struct row {
@@ -31,6 +38,7 @@ struct row {
   double gbs = 0;
   double share_of_limit = 0;
   std::optional<double> ratio_to_kokkos;  ///< Kokkos's time over this one
+  std::vector<peer_ratio> ratios;         ///< to the others of contender::is_peer
 
   answer got;
   answer right;

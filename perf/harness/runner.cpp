@@ -399,17 +399,23 @@ class run_in_progress {
     });
   }
 
+  static bool compares_with(const row& one, const row& other) {
+    return one.who->where == other.who->where && one.how == other.how;
+  }
+
   static void set_ratios(std::vector<row>& rows) {
     for (row& r : rows) {
       if (!r.fault.empty()) continue;
       double best = 0;
       for (const row& other : rows) {
-        if (!other.who->is_baseline || !other.fault.empty() || other.who->where != r.who->where || other.how != r.how) {
-          continue;
-        }
+        if (!other.who->is_baseline || !other.fault.empty() || !compares_with(r, other)) continue;
         if (best == 0 || other.time_us < best) best = other.time_us;
       }
       if (best > 0) r.ratio_to_kokkos = best / r.time_us;
+      for (const row& other : rows) {
+        if (&other == &r || !other.who->is_peer || !other.fault.empty() || !compares_with(r, other)) continue;
+        r.ratios.push_back({other.who->name, paired_ratio(other.series_us, r.series_us)});
+      }
     }
   }
 

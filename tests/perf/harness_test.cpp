@@ -7,13 +7,18 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
 
+#include "harness/confidence.hpp"
 #include "harness/contender.hpp"
 #include "harness/device.hpp"
 #include "harness/host.hpp"
+#include "harness/json_report.hpp"
 #include "harness/options.hpp"
 #include "harness/oracle.hpp"
 #include "harness/runner.hpp"
@@ -139,6 +144,41 @@ TEST(sizes, lists_and_ranges) {
   for (const char* wrong : {"", "x", "2^", "3^4", "2^41", "0", "-5", "2^5..2^3", "8..64:1", "99999999999999999999"}) {
     EXPECT_THROW(parse_sizes(wrong), std::invalid_argument) << wrong;
   }
+}
+
+TEST(confidence, quantiles_are_those_of_the_tables) {
+  const std::pair<int, double> table[] = {{1, 12.7062}, {2, 4.3027}, {3, 3.1824},  {4, 2.7764},
+                                          {6, 2.4469},  {9, 2.2622}, {30, 2.0423}, {120, 1.9799}};
+  for (const auto& [degrees, t] : table) EXPECT_NEAR(student_t95(degrees), t, 1e-4) << degrees;
+}
+
+// Logarithms -1, 0 and 1: mean 0, deviation 1, so the bounds are exp(-+ 4.3027 / sqrt(3)).
+TEST(confidence, of_three_series_by_hand) {
+  const interval found = geometric_mean({std::exp(-1.0), 1.0, std::exp(1.0)});
+  EXPECT_NEAR(found.mean, 1, 1e-12);
+  EXPECT_NEAR(std::log(found.high), 2.48414, 1e-4);
+  EXPECT_NEAR(std::log(found.low), -2.48414, 1e-4);
+  EXPECT_NEAR(found.half_width(), std::exp(2.48414) - 1, 1e-3);
+}
+
+// The machine slows down from series to series, both contenders alike: the pairs still say 2 exactly.
+TEST(confidence, pairs_leave_out_what_both_have_in_common) {
+  const interval exact = paired_ratio({2, 4, 8, 16}, {1, 2, 4, 8});
+  EXPECT_NEAR(exact.mean, 2, 1e-12);
+  EXPECT_NEAR(exact.low, 2, 1e-9);
+  EXPECT_NEAR(exact.high, 2, 1e-9);
+  // Pairs 1 and 4: the mean is 2, the logarithms deviate by log(4) / sqrt(2), so the bounds are 2 * 4^(-+ 12.7062 / 2).
+  const interval of_two = paired_ratio({3, 20}, {3, 5});
+  EXPECT_NEAR(of_two.mean, 2, 1e-12);
+  EXPECT_NEAR(std::log(of_two.high / 2), std::log(4.0) / 2 * 12.7062, 1e-3);
+  EXPECT_NEAR(std::log(2 / of_two.low), std::log(4.0) / 2 * 12.7062, 1e-3);
+}
+
+TEST(confidence, one_series_has_no_bounds) {
+  const interval found = paired_ratio({3}, {2});
+  EXPECT_DOUBLE_EQ(found.mean, 1.5);
+  EXPECT_EQ(found.low, 0);
+  EXPECT_TRUE(std::isinf(found.high));
 }
 
 TEST(text, brings_back_the_same_bits) {
@@ -336,6 +376,69 @@ TEST(graphs, timings_are_chosen) {
     ASSERT_EQ(result.rows.size(), 1u) << name(how);
     EXPECT_EQ(result.rows[0].how, how);
   }
+}
+
+TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {
+  host_as_device gpu;
+  contender_list contenders;
+  for (const char* who : {"mine", "cub", "kokkos"}) {
+    // Plain Kokkos's calls are not captured.
+    contenders.push_back(on_device(who, destination::device, std::string_view(who) != "kokkos"));
+    contenders.back().is_peer = std::string_view(who) != "mine";
+  }
+  contender on_host;
+  on_host.name = "mine";
+  contenders.push_back(of_family(on_host, sum_family{}));
+  const run_result result = run_all(i64_sums({1000}), contenders, &gpu);
+  ASSERT_EQ(result.rows.size(), 6u);
+  const auto peers = [&](std::string_view who, timing how) {
+    std::vector<std::string> found;
+    for (const row& r : result.rows) {
+      if (r.who->name != who || r.how != how) continue;
+      for (const peer_ratio& ratio : r.ratios) found.push_back(ratio.peer);
+    }
+    return found;
+  };
+  using names = std::vector<std::string>;
+  EXPECT_EQ(peers("mine", timing::calls), (names{"cub", "kokkos"}));
+  EXPECT_EQ(peers("mine", timing::graph), names{"cub"});
+  EXPECT_EQ(peers("mine", timing::host), names{});
+  EXPECT_EQ(peers("cub", timing::calls), names{"kokkos"});
+  EXPECT_EQ(peers("kokkos", timing::calls), names{"cub"});
+  // The ratio is peer over own: those of a pair are each other's inverse.
+  const auto of = [&](std::string_view who) {
+    for (const row& r : result.rows) {
+      if (r.who->name == who && r.how == timing::calls) return r.ratios.back().times.mean;
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(of("cub") * of("kokkos"), 1, 1e-9);
+}
+
+// Series with ratios of 2 exactly, and one series alone.
+TEST(ratios, stand_in_the_json_with_their_bounds) {
+  contender who;
+  who.name = "mine";
+  run_result result;
+  row made;
+  made.who = &who;
+  made.series_us = {1, 2, 3};
+  made.ratios.push_back({"cub", paired_ratio({2, 4, 6}, made.series_us)});
+  made.ratios.push_back({"kokkos", paired_ratio({3}, made.series_us)});
+  result.rows.push_back(made);
+  const std::string file = (std::filesystem::path(testing::TempDir()) / "fanin_perf_ratios.json").string();
+  write_json(file, result, {}, {}, nullptr);
+  const auto json = nlohmann::json::parse(std::ifstream(file));
+  std::filesystem::remove(file);
+  const auto& ratios = json["rows"][0]["ratios"];
+  ASSERT_EQ(ratios.size(), 2u);
+  EXPECT_EQ(ratios[0]["peer"], "cub");
+  EXPECT_NEAR(ratios[0]["ratio"].get<double>(), 2, 1e-12);
+  EXPECT_NEAR(ratios[0]["low"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(ratios[0]["high"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(ratios[1]["ratio"].get<double>(), 3, 1e-12);
+  EXPECT_TRUE(ratios[1]["low"].is_null());
+  EXPECT_TRUE(ratios[1]["high"].is_null());
 }
 
 TEST(run, wrong_contenders_are_reported_and_not_timed) {

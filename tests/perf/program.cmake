@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # fanin-perf's harness, the program as users run it, and the report.
 
+find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
   SOURCES harness_test.cpp
-  LIBS fanin_perf_harness
+  LIBS fanin_perf_harness nlohmann_json::nlohmann_json
   LABELS perf)
 
 if(FANIN_PYTHON)

@@ -117,6 +117,22 @@ class Json(unittest.TestCase):
             limit = data["limits"]["host"]["read_gbs"]
             self.assertTrue(math.isclose(row["share_of_limit"], row["gbs"] / limit))
 
+    def test_ratios_are_of_pairs_of_series(self):
+        if "kokkos-serial" not in run("--list").stdout:
+            self.skipTest("built without Kokkos")
+        rows = self.measure("--backends", "kokkos-serial")["rows"]
+        kokkos = {r["n"]: r for r in rows if r["contender"] == "kokkos"}
+        for row in rows:
+            if row["contender"] == "kokkos":
+                self.assertEqual(row["ratios"], [])
+                continue
+            [ratio] = row["ratios"]
+            self.assertEqual(ratio["peer"], "kokkos")
+            pairs = [peer / own for peer, own in zip(kokkos[row["n"]]["series_us"], row["series_us"])]
+            self.assertTrue(math.isclose(ratio["ratio"], math.sqrt(math.prod(pairs))))
+            self.assertLessEqual(ratio["low"], ratio["ratio"])
+            self.assertLessEqual(ratio["ratio"], ratio["high"])
+
     def test_the_same_seed_gives_the_same_answers(self):
         first = [r["answer"] for r in self.measure("--seed", "5")["rows"]]
         self.assertEqual(first, [r["answer"] for r in self.measure("--seed", "5")["rows"]])
