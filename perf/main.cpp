@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // fanin-perf: compares reductions, each checked before it is timed.
-// Exit: 0 all right, 1 a wrong answer, 2 a bad command line, input or environment.
+// Exit: 0 all right, 1 a wrong answer, 2 a bad command line, input or environment, 3 slower than --baseline.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
+#include "harness/baseline.hpp"
 #include "harness/build.hpp"
 #include "harness/device.hpp"
+#include "harness/host.hpp"
 #include "harness/json_report.hpp"
 #include "harness/options.hpp"
 #include "harness/registry.hpp"
@@ -34,6 +37,23 @@ void leave_out_what_cannot_run(contender_list& contenders, const options& chosen
              FANIN_PERF_HAS_KOKKOS_CUDA ? ", and Kokkos, which this build has with CUDA" : "");
 }
 
+// Throws where there is nothing to compare with, so that it is known before anything is measured.
+stored_run read_baseline(const std::string& file, const device* gpu) {
+  stored_run stored = read_stored_run(file);
+  const std::string difference =
+      machine_difference(stored, gpu == nullptr ? std::string() : gpu->facts().gpu, look_at_host().cpu);
+  if (!difference.empty()) throw std::runtime_error(file + " cannot be compared with: " + difference);
+  return stored;
+}
+
+// Prints the comparison; whether nothing is slower.
+bool holds_against(const stored_run& stored, const std::string& file, const stored_run& now) {
+  const comparison found = compare(stored, now);
+  if (found.rows.empty()) throw std::runtime_error("no row of this run is in " + file);
+  fmt::print("{}", found.text(stored, file));
+  return found.count(verdict::slower) == 0;
+}
+
 int run(int argc, char** argv) {
   registry all = all_contenders();
   std::string why_not;
@@ -54,6 +74,8 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (!chosen->json.empty()) check_writable(chosen->json);
+  stored_run stored;
+  if (!chosen->baseline.empty()) stored = read_baseline(chosen->baseline, gpu.get());
 
   const bool uses_kokkos = std::any_of(all.contenders.begin(), all.contenders.end(),
                                        [](const contender& who) { return who.backend.starts_with("kokkos"); });
@@ -74,7 +96,9 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "fanin-perf: there were WRONG answers\n");
     return 1;
   }
-  return 0;
+  if (chosen->baseline.empty()) return 0;
+  const stored_run now = as_stored_run(to_json(result, *chosen, all.versions, gpu.get()));
+  return holds_against(stored, chosen->baseline, now) ? 0 : 3;
 }
 
 }  // namespace

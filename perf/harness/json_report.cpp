@@ -22,8 +22,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr int schema = 1;
-
 // Values are text, since JSON has no NaN, no infinity and no certain 64-bit integers.
 json answer_to_json(const answer& a, bool with_index) {
   json out{{"value", to_text(a)}};
@@ -177,24 +175,29 @@ void check_writable(const std::string& file) {
   if (!was_there) std::remove(file.c_str());
 }
 
-void write_json(const std::string& file, const run_result& result, const options& chosen,
-                const std::map<std::string, std::string>& versions, const device* gpu) {
+std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,
+                    const device* gpu) {
   // A line for each input and row, so that two runs can be compared by line.
-  std::ofstream to(file);
-  to << fmt::format("{{\n\"schema\": {},\n\"meta\": {},\n\"limits\": {},\n\"inputs\": [", schema,
-                    meta_to_json(chosen, versions, gpu).dump(1), limits_to_json(result.bandwidth).dump(1));
+  std::string to = fmt::format("{{\n\"schema\": {},\n\"meta\": {},\n\"limits\": {},\n\"inputs\": [", json_schema,
+                               meta_to_json(chosen, versions, gpu).dump(1), limits_to_json(result.bandwidth).dump(1));
   const char* separator = "\n";
   for (const input_facts& facts : result.inputs) {
-    to << separator << input_to_json(facts).dump();
+    to += separator + input_to_json(facts).dump();
     separator = ",\n";
   }
-  to << "\n],\n\"rows\": [";
+  to += "\n],\n\"rows\": [";
   separator = "\n";
   for (const row& r : result.rows) {
-    to << separator << row_to_json(r).dump();
+    to += separator + row_to_json(r).dump();
     separator = ",\n";
   }
-  to << "\n]\n}\n";
+  return to + "\n]\n}\n";
+}
+
+void write_json(const std::string& file, const run_result& result, const options& chosen,
+                const std::map<std::string, std::string>& versions, const device* gpu) {
+  std::ofstream to(file);
+  to << to_json(result, chosen, versions, gpu);
   to.close();
   if (!to) throw std::runtime_error("cannot write " + file + ": check its folder, permissions and space");
 }

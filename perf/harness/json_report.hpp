@@ -10,7 +10,13 @@
 
 namespace fanin_perf {
 
-/// Writes a run as JSON (docs/perf.md has the fields). Throws std::runtime_error with the file's
+inline constexpr int json_schema = 1;
+
+/// A run as JSON (docs/perf.md has the fields).
+std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,
+                    const device* gpu);
+
+/// Writes that. Throws std::runtime_error with the file's
 /// name when it cannot be written.
 void write_json(const std::string& file, const run_result& result, const options& chosen,
                 const std::map<std::string, std::string>& versions, const device* gpu);

@@ -239,6 +239,10 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
           ->default_str("7, with --quick 3");
   app.add_option("--seed", chosen.seed, "Seed of the synthetic data");
   app.add_option("--json", chosen.json, "Write all figures to this file")->default_str("no file");
+  app.add_option(
+         "--baseline", chosen.baseline,
+         "Compare with this file, which --json wrote on the same machine; exit with 3 where something is slower")
+      ->default_str("no file");
   auto* input_option =
       app.add_option("--input", "Reduce the array in this .npy or .npz file instead of synthetic ones; repeatable")
           ->expected(1)

@@ -31,6 +31,7 @@ struct options {
   int series = 7;
   std::uint64_t seed = 1;
   std::string json;
+  std::string baseline;  ///< a JSON to compare this run with; empty: none
   std::vector<input_choice> inputs;
   bool with_synthetic = false;  ///< beside inputs; without inputs they are always measured
   bool quick = false;

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/baseline.hpp"
 #include "harness/confidence.hpp"
 #include "harness/contender.hpp"
 #include "harness/device.hpp"
@@ -221,6 +222,132 @@ options i64_sums(std::vector<std::int64_t> sizes) {
 }
 
 run_result run_with(const contender_list& contenders) { return run_all(i64_sums({1000, 4096}), contenders, nullptr); }
+
+// A run of one case on an H200, as JSON: series of a contender, around `us` with `spread` in turn above and below.
+struct made_row {
+  const char* contender;
+  double us;
+  double spread = 0.002;
+  const char* timing = "calls";
+};
+
+std::string made_run(const std::vector<made_row>& rows, const char* gpu = "NVIDIA H200", const char* cpu = "Xeon") {
+  nlohmann::json all{{"schema", 1}, {"inputs", nlohmann::json::array()}, {"rows", nlohmann::json::array()}};
+  all["meta"] = {{"program", "fanin-perf"}, {"commit", "0123456789abcdef"}, {"date", "2026-01-01T00:00:00Z"}};
+  all["meta"]["gpu"] = {{"name", gpu}};
+  all["meta"]["host"] = {{"cpu", cpu}};
+  for (const made_row& made : rows) {
+    nlohmann::json row{{"contender", made.contender},
+                       {"label", made.contender},
+                       {"backend", "cuda"},
+                       {"strategy", ""},
+                       {"form", ""},
+                       {"place", "gpu"},
+                       {"type", "f32"},
+                       {"operation", "sum"},
+                       {"n", 1048576},
+                       {"input", nullptr},
+                       {"ok", true}};
+    row["timing"] = made.timing;
+    row["destination"] = made.timing == std::string_view("blocking") ? "host" : "device";
+    for (const double sign : {1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0}) {
+      row["series_us"].push_back(made.us * (1 + sign * made.spread));
+    }
+    all["rows"].push_back(row);
+  }
+  return all.dump();
+}
+
+comparison compare_runs(const std::string& before, const std::string& now) {
+  return compare(as_stored_run(before), as_stored_run(now));
+}
+
+TEST(baseline, a_run_equals_itself) {
+  const std::string run = made_run({{"fanin", 4}, {"cub", 8}, {"kokkos", 10}, {"fanin", 9, 0.002, "blocking"}});
+  const comparison found = compare_runs(run, run);
+  ASSERT_EQ(found.rows.size(), 4u);
+  EXPECT_EQ(found.count(verdict::same), 4);
+  EXPECT_EQ(found.rows[0].peer, "cub");
+  EXPECT_EQ(found.rows[1].peer, "kokkos");
+  EXPECT_EQ(found.rows[2].peer, "cub");
+  EXPECT_EQ(found.rows[3].peer, "");
+}
+
+TEST(baseline, ten_percent_beside_peers_that_stayed_is_slower) {
+  const std::string before = made_run({{"fanin", 4}, {"cub", 8}, {"fanin", 4, 0.002, "graph"}});
+  const comparison found = compare_runs(before, made_run({{"fanin", 4.4}, {"cub", 8}, {"fanin", 4.4, 0.002, "graph"}}));
+  ASSERT_EQ(found.rows.size(), 3u);
+  EXPECT_EQ(found.rows[0].found, verdict::slower);
+  EXPECT_NEAR(found.rows[0].now.mean / found.rows[0].before.mean, 1.1, 1e-9);
+  EXPECT_NEAR(found.rows[0].ratio_before.mean, 2, 1e-9);
+  EXPECT_NEAR(found.rows[0].ratio_now.mean, 2 / 1.1, 1e-9);
+  EXPECT_EQ(found.rows[1].found, verdict::same);
+  // No peer in either run: the time alone counts.
+  EXPECT_EQ(found.rows[2].peer, "");
+  EXPECT_EQ(found.rows[2].found, verdict::slower);
+  const std::string text = found.text(as_stored_run(before), "h200.json");
+  EXPECT_NE(text.find("3 rows, 2 slower, 0 slower with the machine, 0 faster"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32 sum of 1048576, fanin to device (calls)"), std::string::npos) << text;
+  EXPECT_NE(text.find("SLOWER (cub over it: 1.82, was 2.00)"), std::string::npos) << text;
+}
+
+TEST(baseline, a_machine_that_became_slower_is_no_regression) {
+  const std::string before = made_run({{"fanin", 4}, {"kokkos", 8}});
+  const comparison found = compare_runs(before, made_run({{"fanin", 4.4}, {"kokkos", 8.8}}));
+  EXPECT_EQ(found.count(verdict::drifted), 2);
+  const std::string text = found.text(as_stored_run(before), "h200.json");
+  EXPECT_NE(text.find("slower, within the noise beside kokkos"), std::string::npos) << text;
+  EXPECT_NE(text.find("slower, itself a peer"), std::string::npos) << text;
+  EXPECT_EQ(compare_runs(before, made_run({{"fanin", 3.6}, {"kokkos", 8}})).rows[0].found, verdict::faster);
+}
+
+TEST(baseline, what_noise_explains_is_no_regression) {
+  const auto verdict_of = [](double now, double spread) {
+    return compare_runs(made_run({{"fanin", 4}, {"cub", 8}}), made_run({{"fanin", now, spread}, {"cub", 8}}))
+        .rows[0]
+        .found;
+  };
+  // The interval of a spread s is s * 2.447 / sqrt(7) = 0.92 s on either side, so that of 10 % would need 30 % at
+  // least.
+  EXPECT_EQ(verdict_of(4.4, 0.1), verdict::same);
+  EXPECT_EQ(verdict_of(4.4, 0.01), verdict::slower);
+  EXPECT_EQ(verdict_of(5.6, 0.1), verdict::slower);
+  EXPECT_EQ(verdict_of(4.1, 0.002), verdict::same);
+}
+
+TEST(baseline, rows_that_one_run_has_not_are_left_out) {
+  const comparison found = compare_runs(made_run({{"fanin", 4}, {"cub", 8}}),
+                                        made_run({{"fanin", 8}, {"thrust", 20}, {"fanin", 8, 0.002, "blocking"}}));
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.only_now, 2);
+  EXPECT_EQ(found.rows[0].peer, "");
+  EXPECT_EQ(found.rows[0].found, verdict::slower);
+}
+
+TEST(baseline, other_machines_are_named) {
+  const stored_run stored = as_stored_run(made_run({{"fanin", 4}}, "NVIDIA H200", "Xeon"));
+  EXPECT_EQ(machine_difference(stored, "NVIDIA H200", "Xeon"), "");
+  EXPECT_EQ(machine_difference(stored, "", "Xeon"), "its GPU is \"NVIDIA H200\", the one here is none");
+  EXPECT_EQ(machine_difference(stored, "NVIDIA H200", "EPYC"), "its host is \"Xeon\", the one here is \"EPYC\"");
+  EXPECT_THROW(read_stored_run("/nonesuch/run.json"), std::runtime_error);
+  for (const char* wrong : {"", "{}", R"({"schema": 2, "meta": {"program": "fanin-perf"}})"}) {
+    EXPECT_ANY_THROW(as_stored_run(wrong)) << wrong;
+  }
+}
+
+TEST(baseline, what_the_program_writes_is_read_back) {
+  contender who;
+  who.name = "plain";
+  const options chosen = i64_sums({1000, 4096});
+  const contender_list contenders{of_family(who, sum_family{})};
+  const run_result result = run_all(chosen, contenders, nullptr);
+  const stored_run stored = as_stored_run(to_json(result, chosen, {}, nullptr));
+  EXPECT_EQ(stored.machine_gpu, "");
+  EXPECT_EQ(stored.machine_cpu, look_at_host().cpu);
+  ASSERT_EQ(stored.rows.size(), 2u);
+  EXPECT_EQ(stored.rows[0].series_us, result.rows[0].series_us);
+  EXPECT_EQ(compare(stored, stored).count(verdict::same), 2);
+}
 
 TEST(run, right_contenders_are_timed_in_every_series) {
   contender who;

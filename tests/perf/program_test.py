@@ -32,7 +32,7 @@ class Options(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         for option in (
             "backends strategies contenders types ops sizes timings host-max series seed json input array "
-            "with-synthetic quick list"
+            "with-synthetic quick list baseline"
         ).split():
             self.assertIn(f"--{option}", done.stdout)
         self.assertIn("=[f32,f64]", done.stdout)
@@ -132,6 +132,46 @@ class Json(unittest.TestCase):
             self.assertTrue(math.isclose(ratio["ratio"], math.sqrt(math.prod(pairs))))
             self.assertLessEqual(ratio["low"], ratio["ratio"])
             self.assertLessEqual(ratio["ratio"], ratio["high"])
+
+    def test_baseline(self):
+        file = self.path / "run.json"
+        self.measure("--contenders", "fanin")
+        arguments = [*SHORT, "--contenders", "fanin", "--baseline", file]
+        # Twice more where other processes took the time of a run.
+        for _ in range(3):
+            done = run(*arguments)
+            if done.returncode != 3:
+                break
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("4 rows, 0 slower", done.stdout)
+
+        stored = json.loads(file.read_text())
+        for row in stored["rows"]:
+            if row["n"] == 1000:
+                row["series_us"] = [us / 1000 for us in row["series_us"]]
+        file.write_text(json.dumps(stored))
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("4 rows, 2 slower", done.stdout)
+        self.assertEqual(done.stdout.count("SLOWER"), 2)
+        self.assertIn("f32 sum of 1000, fanin left_to_right to host (host)", done.stdout)
+
+        stored["meta"]["host"]["cpu"] = "another"
+        file.write_text(json.dumps(stored))
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('its host is "another"', done.stderr)
+
+    def test_a_baseline_that_cannot_be_used(self):
+        (self.path / "text.json").write_text("no run")
+        for name in ("text.json", "nonesuch.json"):
+            done = run(*SHORT, "--baseline", self.path / name)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn(name, done.stderr)
+        self.measure("--ops", "min")
+        done = run(*SHORT, "--baseline", self.path / "run.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no row of this run", done.stderr)
 
     def test_the_same_seed_gives_the_same_answers(self):
         first = [r["answer"] for r in self.measure("--seed", "5")["rows"]]
