@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+set -uo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
+
+Everything that needs a GPU, on the first one of this machine, in stages:
+  tests      the tests of the preset cuda that run on a GPU
+  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy
+  perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
+             one for this GPU and host; something that is slower fails
+
+Installs what is missing and builds the preset cuda first.
+
+  --build DIR    use the programs in this build directory (tests/, perf/) instead: nothing is installed or built, so
+                 that it can be one that was copied here, without a compiler
+  --stages LIST  only these, with commas
+
+A stage that fails does not keep the next from running. Exit: 0 where all passed, 1 where something failed, 2 where
+nothing could be run. Logs: build/logs. The measurement: build/results/gpu-check/one_pass.json.
+TEXT
+}
+
+build=
+stages=tests,sanitizer,perf
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --build | --stages)
+      [[ $# -gt 1 ]] || {
+        usage >&2
+        exit 2
+      }
+      printf -v "${1#--}" '%s' "$2"
+      shift
+      ;;
+    --build=*) build=${1#*=} ;;
+    --stages=*) stages=${1#*=} ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+refuse() {
+  printf '%s\n' "$*" >&2
+  exit 2
+}
+
+for stage in ${stages//,/ }; do
+  case $stage in
+    tests | sanitizer | perf) ;;
+    *) refuse "There is no stage \"$stage\"; there are: tests, sanitizer, perf." ;;
+  esac
+done
+[[ -z $build || -d $build ]] || refuse "There is no build directory $build."
+has_gpu || refuse "There is no GPU here that nvidia-smi lists: nothing could be checked."
+gpu_name=$(nvidia-smi --query-gpu=name --format=csv,noheader --id=0) || refuse "nvidia-smi does not name the GPU."
+# "NVIDIA H200" is h200, "NVIDIA A100-SXM4-80GB" is a100-sxm4-80gb.
+gpu=$(tr '[:upper:] ' '[:lower:]_' <<<"${gpu_name#NVIDIA }")
+say "$gpu_name: perf/results/$gpu"
+
+# --- Programs ------------------------------------------------------------------------------------------
+built_here=
+if [[ -z $build ]]; then
+  has_nvcc || refuse "The preset cuda needs the CUDA toolkit, and no nvcc is on PATH or in /usr/local/cuda.
+Where the programs were built elsewhere, name their directory with --build."
+  built_here=1
+  build=$root/build/cuda
+  ensure_packages "${tools[@]}" "${build_libraries[@]}"
+  ensure_venv "$root/scripts/requirements.txt" "$root/scripts/requirements-cuda.txt"
+  cccl=$("$venv/bin/python" -c \
+    'import pathlib, sysconfig; print(*pathlib.Path(sysconfig.get_path("purelib")).glob("nvidia/*/include/cccl"))')
+  configure cuda "-DFANIN_PYTHON=$venv/bin/python" "-DFANIN_CCCL_INCLUDE_DIR=$cccl" && build cuda || exit 2
+fi
+results=$root/build/results/gpu-check
+mkdir -p "$results"
+
+# --- Stages --------------------------------------------------------------------------------------------
+failed=0
+summary=()
+
+# check NAME LOG COMMAND...   one line of the summary; the command's output is in the log.
+check() {
+  local name=$1 log=$2 note=ok start=$SECONDS
+  shift 2
+  check_note=
+  : >"$log"
+  if ! "$@"; then
+    note=FAILED
+    failed=$((failed + 1))
+  fi
+  summary+=("$(printf '%-34s %-7s %5d s  %s' "$name" "$note" $((SECONDS - start)) "$check_note")")
+  say "${summary[-1]}"
+}
+
+# What ctest or GoogleTest counted, of the end of a log.
+count_in() { grep -aE '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]+ test|tests? passed|tests failed out of' "$1" | tr '\n' ' '; }
+
+run_program() {
+  local log=$1 status=0
+  shift
+  [[ -x $1 ]] || {
+    check_note="$1 is not there"
+    return 1
+  }
+  run_logged "$(basename "$1")" "$log" "$@" || status=$?
+  check_note=$(count_in "$log")
+  return "$status"
+}
+
+run_ctest() {
+  local status=0
+  (cd "$root" && run_logged ctest "$1" ctest --preset cuda --label-exclude '^(install|compile|gpu_sanitizer)$') || status=$?
+  check_note=$(count_in "$1")
+  return "$status"
+}
+
+tests_stage() {
+  if [[ -n $built_here ]]; then
+    check tests "$logs/gpu-check-tests.log" run_ctest "$logs/gpu-check-tests.log"
+    return
+  fi
+  local program found=
+  for program in "$build"/tests/{contract,cuda,kokkos}/*; do
+    [[ -f $program && -x $program && $program != *cuda_sanitizer_test ]] || continue
+    found=1
+    local name log
+    name=$(basename "$program")
+    log=$logs/gpu-check-$name.log
+    OMP_PROC_BIND=false check "$name" "$log" run_program "$log" "$program"
+  done
+  [[ -n $found ]] || check tests "$logs/gpu-check-tests.log" no_tests
+}
+
+no_tests() {
+  check_note="no test is in $build/tests"
+  return 1
+}
+
+run_sanitizer() {
+  local tool=$1 log=$2 status=0
+  if ! command -v compute-sanitizer >/dev/null; then
+    check_note="there is no compute-sanitizer on PATH or in /usr/local/cuda/bin"
+    return 1
+  fi
+  if [[ ! -x $build/tests/cuda/cuda_sanitizer_test ]]; then
+    check_note="$build/tests/cuda/cuda_sanitizer_test is not there"
+    return 1
+  fi
+  run_logged "$tool" "$log" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    "$build/tests/cuda/cuda_sanitizer_test" || status=$?
+  check_note="$(count_in "$log")$(grep -aE '^=+ .*SUMMARY' "$log" | tail -n 1)"
+  # Cases that skipped have checked nothing.
+  grep -aq '^\[  PASSED  \] [1-9]' "$log" || status=1
+  return "$status"
+}
+
+sanitizer_stage() {
+  [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] || PATH=$PATH:/usr/local/cuda/bin
+  local tool
+  for tool in memcheck racecheck synccheck initcheck; do
+    check "$tool" "$logs/gpu-check-$tool.log" run_sanitizer "$tool" "$logs/gpu-check-$tool.log"
+  done
+}
+
+run_perf() {
+  local log=$1 program=$build/perf/fanin-perf stored=$root/perf/results/$gpu/one_pass.json status=0
+  if [[ ! -x $program ]]; then
+    check_note="$program is not there"
+    return 1
+  fi
+  local backends=cuda
+  if "$program" --list | grep -q '^backends.*kokkos-cuda'; then backends+=,kokkos-cuda; fi
+  local selection=(--backends "$backends" --strategies one_pass --types 'f32,f64,i32,i64' --ops 'sum,min,max'
+    --sizes '2^10..2^29' --json "$results/one_pass.json")
+  if [[ -e $stored ]]; then
+    run_logged fanin-perf "$log" "$program" "${selection[@]}" --baseline "$stored" || status=$?
+    check_note=$(grep -aE '^against ' "$log")
+    # It says so before it measures.
+    if ((status != 2)) || ! grep -aq 'cannot be compared with' "$log"; then return "$status"; fi
+    status=0
+    check_note="no comparison: $(grep -aoE 'its (GPU|host) is .*' "$log")"
+  else
+    check_note="no comparison: there is no perf/results/$gpu/one_pass.json"
+  fi
+  run_logged fanin-perf "$log" "$program" "${selection[@]}" || status=$?
+  return "$status"
+}
+
+perf_stage() { check perf "$logs/gpu-check-perf.log" run_perf "$logs/gpu-check-perf.log"; }
+
+for stage in ${stages//,/ }; do
+  say "== $stage"
+  "${stage}_stage"
+done
+
+say "== summary, $gpu_name"
+printf '%s\n' "${summary[@]}"
+if ((failed > 0)); then
+  say "$failed of ${#summary[@]} FAILED"
+  exit 1
+fi
+say "${#summary[@]} passed"
