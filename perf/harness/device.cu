@@ -151,9 +151,9 @@ class cuda_device final : public device {
 
   double time_cold(const std::function<void()>& enqueue) override {
     const std::int64_t bytes = std::min(pool_bytes_ * 3 / 4, caches_to_read * facts_.l2_bytes);
-    for (;;) {
+    for (int passes = 1;; passes *= 2) {
       // From a quarter of the pool on: graphs read what is before and at its end.
-      for (int pass = 0; pass < cold_passes_; ++pass) enqueue_read(pool_bytes_ / 4, bytes);
+      for (int pass = 0; pass < passes; ++pass) enqueue_read(pool_bytes_ / 4, bytes);
       bool late = false;
       const double seconds = time([&] {
         enqueue();
@@ -166,8 +166,7 @@ class cuda_device final : public device {
         }
       });
       // The device waited for the host; reading longer gives the host more time.
-      if (!late || cold_passes_ >= most_cold_passes) return seconds;
-      cold_passes_ *= 2;
+      if (!late || passes >= most_cold_passes) return seconds;
     }
   }
 
@@ -217,7 +216,6 @@ class cuda_device final : public device {
   void* pool_ = nullptr;
   unsigned* sink_ = nullptr;
   std::int64_t pool_bytes_ = 0;
-  int cold_passes_ = 1;
 };
 
 }  // namespace
