@@ -24,20 +24,22 @@ template <class T, operation Op>
 class cub_reduction {
  public:
   explicit cub_reduction(const workload& work) : stream_(static_cast<cudaStream_t>(work.stream)) {
-    FANIN_PERF_CHECK(call_cub(nullptr, work.x<T>(0), work.n, nullptr));
+    FANIN_PERF_CHECK(call_cub(nullptr, work.x<T>(0), work.n, nullptr, nullptr));
     storage_.emplace(bytes_);
   }
 
   void enqueue(const T* x, const T*, std::int64_t n, slot<T>* to) {
-    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, to));
+    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, &to->value, &to->index));
+  }
+  void enqueue(const T* x, const T*, std::int64_t n, T* to) {
+    static_assert(!has_index(Op));
+    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, to, nullptr));
   }
 
  private:
   // Without storage it only asks how much is needed.
-  cudaError_t call_cub(void* storage, const T* x, std::int64_t n, slot<T>* to) {
+  cudaError_t call_cub(void* storage, const T* x, std::int64_t n, T* value, [[maybe_unused]] std::int64_t* index) {
     using reduce = cub::DeviceReduce;
-    T* value = to == nullptr ? nullptr : &to->value;
-    [[maybe_unused]] std::int64_t* index = to == nullptr ? nullptr : &to->index;
     if constexpr (Op == operation::sum) {
       return reduce::Sum(storage, bytes_, x, value, n, stream_);
     } else if constexpr (Op == operation::min) {
@@ -58,10 +60,31 @@ class cub_reduction {
   std::optional<device_array<std::byte>> storage_;
 };
 
+// One call after the other, each into its own part of the result.
+template <class T>
+class cub_reduction<T, operation::several> {
+ public:
+  explicit cub_reduction(const workload& work) : sum_(work), least_(work), greatest_(work), squares_(work) {}
+
+  void enqueue(const T* x, const T* y, std::int64_t n, four<T>* to) {
+    sum_.enqueue(x, y, n, &to->sum);
+    least_.enqueue(x, y, n, &to->least);
+    greatest_.enqueue(x, y, n, &to->greatest);
+    squares_.enqueue(x, y, n, &to->squares);
+  }
+
+ private:
+  cub_reduction<T, operation::sum> sum_;
+  cub_reduction<T, operation::min> least_;
+  cub_reduction<T, operation::max> greatest_;
+  cub_reduction<T, operation::sum_of_squares> squares_;
+};
+
 // A selection: each combination costs seconds of compilation.
 struct cub_library {
   template <class T, operation Op>
   static constexpr bool offers() {
+    if (Op == operation::several) return std::is_floating_point_v<T>;
     return !std::is_unsigned_v<T> && Op != operation::dot && (std::is_floating_point_v<T> || !has_index(Op)) &&
            (sizeof(T) == 4 || Op != operation::sum_of_squares || std::is_floating_point_v<T>);
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "harness/contender.hpp"
@@ -22,7 +23,10 @@ struct slot {
   std::int64_t index;
 };
 
-/// `Reduction` is made from a workload and has enqueue(x, y, n, slot<T>*), which may wait for nothing.
+template <class T, operation Op>
+using slot_of = std::conditional_t<Op == operation::several, four<T>, slot<T>>;
+
+/// `Reduction` is made from a workload and has enqueue(x, y, n, slot_of<T, Op>*), which may wait for nothing.
 template <class T, operation Op, class Reduction>
 class device_call final : public call {
  public:
@@ -45,13 +49,17 @@ class device_call final : public call {
 
   answer last() override {
     fetch();
-    return answer::of(on_host_[0].value, has_index(Op) ? on_host_[0].index : -1);
+    if constexpr (Op == operation::several) {
+      return answer::of(on_host_[0]);
+    } else {
+      return answer::of(on_host_[0].value, has_index(Op) ? on_host_[0].index : -1);
+    }
   }
 
  private:
   // As little as the operation needs: 4 or 8 bytes where there is no index.
   void fetch() {
-    const std::size_t bytes = has_index(Op) ? sizeof(slot<T>) : sizeof(T);
+    const std::size_t bytes = has_index(Op) || Op == operation::several ? sizeof(slot_of<T, Op>) : sizeof(T);
     FANIN_PERF_CHECK(cudaMemcpyAsync(on_host_.data(), on_device_.data(), bytes, cudaMemcpyDeviceToHost, stream_));
     FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
   }
@@ -60,8 +68,8 @@ class device_call final : public call {
   cudaStream_t stream_;
   bool to_host_;
   Reduction reduction_;
-  device_array<slot<T>> on_device_;
-  pinned_array<slot<T>> on_host_;
+  device_array<slot_of<T, Op>> on_device_;
+  pinned_array<slot_of<T, Op>> on_host_;
 };
 
 /// A family of such calls; `Library::reduction<T, Op>` is the Reduction.

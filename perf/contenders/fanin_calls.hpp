@@ -25,21 +25,34 @@ constexpr auto fanin_reducer() {
   if constexpr (Op == operation::max_loc) return fanin::max_loc<T>{};
 }
 
-/// The value on the host: reduce() over the array, transform_reduce() where terms are products.
+/// An element as each of the reducers of operation::several takes it.
+template <class T>
+struct values_for_four {
+  FANIN_PERF_FUNCTION fanin::tuple<T, T, T, T> operator()(T x) const { return {x, x, x, product(x, x)}; }
+};
+
+template <class T>
+four<T> four_of(const fanin::tuple<T, T, T, T>& found) {
+  return {fanin::get<0>(found), fanin::get<1>(found), fanin::get<2>(found), fanin::get<3>(found)};
+}
+
+/// The value on the host: reduce() over the array, transform_reduce() where terms are not its elements.
 template <class T, operation Op, class Exec>
 auto fanin_reduce(Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
-  const auto reducer = fanin_reducer<T, Op>();
   const std::span<const T> xs(x, static_cast<std::size_t>(n));
-  if constexpr (Op == operation::sum_of_squares) {
-    return fanin::transform_reduce(exec, xs, square<T>{}, reducer);
+  if constexpr (Op == operation::several) {
+    return four_of(fanin::transform_reduce(exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{},
+                                           fanin::max<T>{}, fanin::sum<T>{}));
+  } else if constexpr (Op == operation::sum_of_squares) {
+    return fanin::transform_reduce(exec, xs, square<T>{}, fanin_reducer<T, Op>());
   } else if constexpr (Op == operation::dot) {
     const std::span<const T> ys(y, static_cast<std::size_t>(n));
-    return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, reducer);
+    return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, fanin_reducer<T, Op>());
   } else if constexpr (has_index(Op)) {
-    const auto found = fanin::reduce(exec, xs, reducer);
+    const auto found = fanin::reduce(exec, xs, fanin_reducer<T, Op>());
     return std::pair<T, std::int64_t>(found.value, found.index);
   } else {
-    return fanin::reduce(exec, xs, reducer);
+    return fanin::reduce(exec, xs, fanin_reducer<T, Op>());
   }
 }
 
@@ -48,7 +61,7 @@ template <class Make>
 struct fanin_blocking {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return true;
+    return Op != operation::several || std::is_floating_point_v<T>;
   }
 
   Make make_exec;

@@ -14,8 +14,8 @@ namespace {
 struct choice_of_default {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return (Op != operation::sum_of_squares && Op != operation::dot) || std::is_floating_point_v<T> ||
-           (Op == operation::sum_of_squares && std::is_same_v<T, std::int32_t>);
+    return (Op != operation::sum_of_squares && Op != operation::dot && Op != operation::several) ||
+           std::is_floating_point_v<T> || (Op == operation::sum_of_squares && std::is_same_v<T, std::int32_t>);
   }
 };
 

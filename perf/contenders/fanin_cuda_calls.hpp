@@ -24,35 +24,39 @@ struct keep_extreme {
   }
 };
 
-/// reduce() over the array, transform_reduce() where terms are products.
+/// reduce() over the array, transform_reduce() where terms are not its elements.
 struct span_form {
   static constexpr const char* name = "span";
 
   template <class T, operation Op, class Exec>
   static auto reduce(Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
     const std::span<const T> xs(x, static_cast<std::size_t>(n));
-    const auto reducer = fanin_reducer<T, Op>();
-    if constexpr (Op == operation::sum_of_squares) {
-      return fanin::transform_reduce(exec, xs, square<T>{}, reducer);
+    if constexpr (Op == operation::several) {
+      return fanin::transform_reduce(exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{}, fanin::max<T>{},
+                                     fanin::sum<T>{});
+    } else if constexpr (Op == operation::sum_of_squares) {
+      return fanin::transform_reduce(exec, xs, square<T>{}, fanin_reducer<T, Op>());
     } else if constexpr (Op == operation::dot) {
       const std::span<const T> ys(y, static_cast<std::size_t>(n));
-      return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, reducer);
+      return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, fanin_reducer<T, Op>());
     } else {
-      return fanin::reduce(exec, xs, reducer);
+      return fanin::reduce(exec, xs, fanin_reducer<T, Op>());
     }
   }
 
   template <class T, operation Op, class Exec, class Out>
   static void reduce_into(Out* out, Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
     const std::span<const T> xs(x, static_cast<std::size_t>(n));
-    const auto reducer = fanin_reducer<T, Op>();
-    if constexpr (Op == operation::sum_of_squares) {
-      fanin::transform_reduce_into(out, exec, xs, square<T>{}, reducer);
+    if constexpr (Op == operation::several) {
+      fanin::transform_reduce_into(out, exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{},
+                                   fanin::max<T>{}, fanin::sum<T>{});
+    } else if constexpr (Op == operation::sum_of_squares) {
+      fanin::transform_reduce_into(out, exec, xs, square<T>{}, fanin_reducer<T, Op>());
     } else if constexpr (Op == operation::dot) {
       const std::span<const T> ys(y, static_cast<std::size_t>(n));
-      fanin::transform_reduce_into(out, exec, xs, ys, multiply<T>{}, reducer);
+      fanin::transform_reduce_into(out, exec, xs, ys, multiply<T>{}, fanin_reducer<T, Op>());
     } else {
-      fanin::reduce_into(out, exec, xs, reducer);
+      fanin::reduce_into(out, exec, xs, fanin_reducer<T, Op>());
     }
   }
 };
@@ -130,7 +134,9 @@ class fanin_cuda_call final : public call {
       FANIN_PERF_CHECK(cudaMemcpyAsync(&found_, on_device_.data(), sizeof(found_), cudaMemcpyDeviceToHost, stream_));
       gpu_.synchronize();
     }
-    if constexpr (has_index(Op)) {
+    if constexpr (Op == operation::several) {
+      return answer::of(four_of(found_));
+    } else if constexpr (has_index(Op)) {
       return answer::of(found_.value, found_.index);
     } else {
       return answer::of(found_);

@@ -49,4 +49,17 @@ struct add_product {
   FANIN_PERF_FUNCTION void operator()(std::int64_t i, T& acc) const { acc = wrapping_sum(acc, product(x[i], y[i])); }
 };
 
+/// The four accumulators of operation::several, by what its x[i] is to each.
+template <class T>
+struct add_to_four {
+  const T* x;
+  FANIN_PERF_FUNCTION void operator()(std::int64_t i, T& sum, T& least, T& greatest, T& squares) const {
+    const T value = x[i];
+    sum = wrapping_sum(sum, value);
+    if (value < least) least = value;
+    if (greatest < value) greatest = value;
+    squares = wrapping_sum(squares, product(value, value));
+  }
+};
+
 }  // namespace fanin_perf

@@ -48,7 +48,7 @@ class to_device final : public call {
 struct kokkos_on_cuda {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return !std::is_unsigned_v<T>;
+    return !std::is_unsigned_v<T> && (Op != operation::several || std::is_floating_point_v<T>);
   }
 
   bool to_host = false;

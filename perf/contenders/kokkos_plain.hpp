@@ -48,6 +48,11 @@ struct kokkos_result<T, operation::max_loc> {
   using type = Kokkos::ValLocScalar<T, std::int64_t>;
 };
 
+template <class T>
+struct kokkos_result<T, operation::several> {
+  using type = four<T>;
+};
+
 /// Runs the operation; `to` is a scalar on the host (the call then waits) or a View of rank 0.
 template <class T, operation Op, class Space, class Result>
 void kokkos_reduce(const Space& space, const T* x, [[maybe_unused]] const T* y, std::int64_t n, Result& to) {
@@ -55,7 +60,19 @@ void kokkos_reduce(const Space& space, const T* x, [[maybe_unused]] const T* y, 
   using memory = typename Space::memory_space;
   using target = std::conditional_t<Kokkos::is_view_v<Result>, memory, Kokkos::HostSpace>;
   const policy range(space, 0, n);
-  if constexpr (Op == operation::sum) {
+  if constexpr (Op == operation::several) {
+    // Several reducers: Kokkos waits and copies the values, whatever they go to.
+    auto* const four = [&] {
+      if constexpr (Kokkos::is_view_v<Result>) {
+        return to.data();
+      } else {
+        return &to;
+      }
+    }();
+    Kokkos::parallel_reduce(range, add_to_four<T>{x}, Kokkos::Sum<T, target>(four->sum),
+                            Kokkos::Min<T, target>(four->least), Kokkos::Max<T, target>(four->greatest),
+                            Kokkos::Sum<T, target>(four->squares));
+  } else if constexpr (Op == operation::sum) {
     Kokkos::parallel_reduce(range, add_element<T>{x}, Kokkos::Sum<T, target>(to));
   } else if constexpr (Op == operation::sum_of_squares) {
     Kokkos::parallel_reduce(range, add_square<T>{x}, Kokkos::Sum<T, target>(to));
@@ -87,7 +104,7 @@ template <class Space>
 struct kokkos_on_host {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return true;
+    return Op != operation::several || std::is_floating_point_v<T>;
   }
 
   template <class T, operation Op>

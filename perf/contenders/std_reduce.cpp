@@ -55,7 +55,7 @@ auto std_reduce(const T* x, const T* y, std::int64_t n) {
 struct family {
   template <class T, operation Op>
   static constexpr bool offers() {
-    return true;
+    return Op != operation::several;
   }
 
   template <class T, operation Op>

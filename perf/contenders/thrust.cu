@@ -82,6 +82,7 @@ class thrust_call final : public call {
 struct thrust_family {
   template <class T, operation Op>
   static constexpr bool offers() {
+    if (Op == operation::several) return false;
     return std::is_floating_point_v<T> || (std::is_same_v<T, std::int32_t> && !has_index(Op) && Op != operation::dot) ||
            (std::is_same_v<T, std::int64_t> && Op == operation::sum);
   }

@@ -6,16 +6,27 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
 
+/// The result of operation::several.
+template <class T>
+struct four {
+  T sum;
+  T least;
+  T greatest;
+  T squares;
+};
+
 struct answer {
   element type = element::f64;
-  std::uint64_t word = 0;   ///< an integer value, sign-extended
-  double real = 0;          ///< a floating value; floats are widened, which is exact
-  std::int64_t index = -1;  ///< of the extreme; -1 where the operation has none
+  std::uint64_t word = 0;    ///< an integer value, sign-extended
+  double real = 0;           ///< a floating value; floats are widened, which is exact
+  std::int64_t index = -1;   ///< of the extreme; -1 where the operation has none
+  std::vector<answer> more;  ///< of operation::several: what follows the sum
 
   template <class T>
   static answer of(T value, std::int64_t index = -1) {
@@ -29,6 +40,13 @@ struct answer {
     } else {
       made.word = static_cast<std::uint64_t>(value);
     }
+    return made;
+  }
+
+  template <class T>
+  static answer of(const four<T>& values) {
+    answer made = of(values.sum);
+    made.more = {of(values.least), of(values.greatest), of(values.squares)};
     return made;
   }
 

@@ -138,7 +138,7 @@ class blocking_call final : public call {
     if constexpr (requires { last_.second; }) {
       return answer::of<T>(last_.first, last_.second);
     } else {
-      return answer::of<T>(last_);
+      return answer::of(last_);
     }
   }
 

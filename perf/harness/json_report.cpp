@@ -26,6 +26,9 @@ using json = nlohmann::ordered_json;
 json answer_to_json(const answer& a, bool with_index) {
   json out{{"value", to_text(a)}};
   if (with_index) out["index"] = a.index;
+  for (std::size_t k = 0; k < a.more.size(); ++k) {
+    out[std::string(name(several_operations[k + 1]))] = to_text(a.more[k]);
+  }
   return out;
 }
 

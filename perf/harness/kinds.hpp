@@ -14,7 +14,8 @@
 namespace fanin_perf {
 
 enum class element : std::uint8_t { i32, i64, u32, u64, f32, f64 };
-enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot };
+/// several: sum, min, max and sum of squares of the same elements.
+enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot, several };
 
 /// Where a call runs; contenders of one place are compared with each other.
 enum class place : std::uint8_t { one_thread, all_threads, gpu };
@@ -28,8 +29,12 @@ enum class destination : std::uint8_t { host, device };
 enum class timing : std::uint8_t { host, calls, graph, blocking };
 
 inline constexpr std::array<std::string_view, 6> element_names{"i32", "i64", "u32", "u64", "f32", "f64"};
-inline constexpr std::array<std::string_view, 7> operation_names{
-    "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot"};
+inline constexpr std::array<std::string_view, 8> operation_names{
+    "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"};
+
+/// In the order of their values.
+inline constexpr std::array several_operations{operation::sum, operation::min, operation::max,
+                                               operation::sum_of_squares};
 inline constexpr std::array<std::string_view, 3> place_names{"one-thread", "all-threads", "gpu"};
 inline constexpr std::array<std::string_view, 2> destination_names{"host", "device"};
 inline constexpr std::array<std::string_view, 4> timing_names{"host", "calls", "graph", "blocking"};
@@ -97,9 +102,10 @@ constexpr decltype(auto) with_operation(operation o, Function&& f) {
     case operation::min_loc: return f(operation_constant<operation::min_loc>{});
     case operation::max_loc: return f(operation_constant<operation::max_loc>{});
     case operation::sum_of_squares: return f(operation_constant<operation::sum_of_squares>{});
-    case operation::dot: break;
+    case operation::dot: return f(operation_constant<operation::dot>{});
+    case operation::several: break;
   }
-  return f(operation_constant<operation::dot>{});
+  return f(operation_constant<operation::several>{});
 }
 
 }  // namespace fanin_perf

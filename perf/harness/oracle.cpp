@@ -201,10 +201,19 @@ std::string to_text(const answer& a) {
 }
 
 reference right_answer(const data_source& data, operation op, std::int64_t n) {
+  if (op == operation::several) {
+    reference right = right_answer(data, several_operations[0], n);
+    for (std::size_t k = 1; k < several_operations.size(); ++k) {
+      right.more.push_back(right_answer(data, several_operations[k], n));
+      right.value.more.push_back(right.more.back().value);
+    }
+    return right;
+  }
   return with_type(data.type, [&](auto t) {
     return with_operation(op, [&](auto o) {
       using value = typename decltype(t)::type;
-      constexpr operation chosen = decltype(o)::value;
+      // several never comes here.
+      constexpr operation chosen = decltype(o)::value == operation::several ? operation::sum : decltype(o)::value;
       if (data.array != nullptr) {
         const auto* array = reinterpret_cast<const value*>(data.array);
         return all_parts<value, chosen>(array, array, n);
@@ -216,6 +225,7 @@ reference right_answer(const data_source& data, operation op, std::int64_t n) {
 }
 
 double error_bound(const contender& who, element type, operation op, std::int64_t n, long double magnitude) {
+  if (op == operation::several) op = operation::sum;  // the first of them
   if (!is_floating(type) || !is_sum(op)) return 0;
   const double count = static_cast<double>(n);
   double depth = who.lanes > 1 ? count / who.lanes + who.joins : count;
@@ -228,6 +238,15 @@ double error_bound(const contender& who, element type, operation op, std::int64_
 
 std::string find_fault(const contender& who, const answer& got, const reference& right, const data_source& data,
                        operation op, std::int64_t n) {
+  if (op == operation::several) {
+    for (std::size_t k = 0; k < several_operations.size(); ++k) {
+      if (got.more.size() != right.more.size()) return "not all values are there";
+      const std::string fault = find_fault(who, k == 0 ? got : got.more[k - 1], k == 0 ? right : right.more[k - 1],
+                                           data, several_operations[k], n);
+      if (!fault.empty()) return fmt::format("{}: {}", name(several_operations[k]), fault);
+    }
+    return {};
+  }
   if (is_sum(op) && is_floating(data.type)) {
     if (!std::isfinite(right.value.real) || !std::isfinite(got.real)) {
       if (same_value(got, right.value)) return {};

@@ -3,7 +3,7 @@
 
 from runs import machine_text, size_text
 
-OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot"]
+OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"]
 
 
 def align(header, rows, right):

@@ -130,6 +130,23 @@ TEST(verdict, indices) {
   EXPECT_NE(fault_of(values, operation::min_loc, at(-1), any), "");
 }
 
+TEST(verdict, every_value_of_several_counts) {
+  const std::vector<double> values{4, -1, 0.5, 3};
+  const reference right = right_of(values, operation::several);
+  EXPECT_EQ(right.value.real, 6.5);
+  ASSERT_EQ(right.value.more.size(), 3u);
+  EXPECT_EQ(right.value.more[0].real, -1);
+  EXPECT_EQ(right.value.more[1].real, 4);
+  EXPECT_EQ(right.value.more[2].real, 26.25);
+  const auto fault = [&](const four<double>& got) { return fault_of(values, operation::several, answer::of(got)); };
+  EXPECT_EQ(fault({6.5, -1, 4, 26.25}), "");
+  EXPECT_EQ(fault({6, -1, 4, 26.25}).find("sum:"), 0u);
+  EXPECT_EQ(fault({6.5, -2, 4, 26.25}).find("min:"), 0u);
+  EXPECT_EQ(fault({6.5, -1, 5, 26.25}).find("max:"), 0u);
+  EXPECT_EQ(fault({6.5, -1, 4, 26}).find("sum_of_squares:"), 0u);
+  EXPECT_NE(fault_of(values, operation::several, answer::of(6.5)), "");
+}
+
 TEST(verdict, nan_is_not_accepted_for_a_number) {
   const std::vector<float> values{1, 2, 3};
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -49,7 +49,7 @@ class Options(unittest.TestCase):
             ("--strategies", "left_to_right"),
             ("--contenders", "std"),
             ("--types", "i32, i64, u32, u64, f32, f64"),
-            ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot"),
+            ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot, several"),
             ("--timings", "host, calls, graph, blocking"),
         ):
             done = run(option, "nonesuch")
@@ -103,8 +103,14 @@ class Json(unittest.TestCase):
         for key in ("commit", "dirty", "date", "compiler", "host", "gpu", "fanin", "versions"):
             self.assertIn(key, data["meta"])
         self.assertGreater(data["limits"]["host"]["read_gbs"], 0)
-        # Two types, seven operations, two sizes; left to right, halving and std.
-        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3)
+        # Two types, seven operations, two sizes; left to right, halving and std. Of `several`, f64 by Fanin.
+        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3 + 2 * 2)
+        several = [r for r in data["rows"] if r["operation"] == "several"]
+        self.assertEqual({r["type"] for r in several}, {"f64"})
+        for row in several:
+            single = {r["operation"]: r for r in data["rows"] if (r["n"], r["type"]) == (row["n"], "f64")}
+            for name in ("min", "max"):
+                self.assertEqual(row["answer"][name], single[name]["reference"]["value"])
         for row in data["rows"]:
             self.assertTrue(row["ok"], row)
             self.assertEqual(row["timing"], "host")
