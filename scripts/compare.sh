@@ -8,7 +8,7 @@ usage: scripts/compare.sh [--preset host|cuda] [option of fanin-perf]...
 
 Installs what is missing, builds fanin-perf, and compares every enabled backend on the same data: first on
 synthetic arrays over a range of sizes, then on two elevation grids from matplotlib's sample data. Prints a
-table, and writes JSON and plots (PNG, SVG) to build/results/<preset>.
+table, and writes JSON, a page (HTML) and plots (PNG, SVG) to build/results/<preset>.
 
   --preset NAME   host: serial, Kokkos Serial and OpenMP, std::reduce
                   cuda: also the CUDA strategies, Kokkos CUDA, CUB, Thrust
@@ -98,3 +98,4 @@ else
 fi
 "$venv/bin/python" "$root/perf/report/report.py" "${reports[@]}" --out "$results"
 say "JSON and plots: $results"
+say "Pages to open in a browser: ${reports[*]/%.json/.html}"

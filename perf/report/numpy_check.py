@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from runs import ReportError
-from table import align, measured_cells
+from table import align, destination_text, measured_cells
 
 NUMPY_TYPES = {
     "i32": np.int32,
@@ -103,41 +103,63 @@ def answer_text(value, index):
     return f"{text} at {index}" if index >= 0 else text
 
 
+HEADER = ["operation", "numpy", "contender", "result to", "answer", "", "time us", "GB/s", "of limit", "x Kokkos"]
+FLUSH_RIGHT = {6, 7, 8, 9}
+
+
+@dataclass
+class InputTable:
+    """The rows of one real array."""
+
+    title: str
+    cells: list  # under HEADER
+    wrong: list  # for each line of cells, whether it disagrees
+    left_out: str = ""
+
+    def text(self):
+        return f"{self.title}\n{align(HEADER, self.cells, FLUSH_RIGHT)}" + (
+            f"\n\n{self.left_out}" if self.left_out else ""
+        )
+
+
+def input_title(facts):
+    title = f"{facts['label']}: {facts['dtype']} {tuple(facts['shape'])}, {facts['n']} elements"
+    if facts["note"]:
+        title += f"; {facts['note']}"
+    if facts["fortran_order"]:
+        title += "; Fortran order, indices converted"
+    return title
+
+
 def input_tables(run):
-    """A table for each real array, and the number of answers that disagree with numpy's."""
-    parts = []
-    wrong = 0
+    """A table for each real array."""
+    tables = []
     for number, facts in enumerate(run.inputs):
         array = load_input(facts, run.path.parent)
-        title = f"{facts['label']}: {facts['dtype']} {tuple(facts['shape'])}, {facts['n']} elements"
-        if facts["note"]:
-            title += f"; {facts['note']}"
-        if facts["fortran_order"]:
-            title += "; Fortran order, indices converted"
-        cells = []
+        table = InputTable(input_title(facts), [], [])
         previous = None
         for row in (r for r in run.rows if r["input"] == number):
             operation = row["operation"]
             expected = reference(array, operation)
             problem = row["fault"] if not row["ok"] else fault(row, array, expected)
-            wrong += bool(problem)
             got = row["answer"]
             value = float(got["value"]) if array.dtype.kind == "f" else int(got["value"])
             numpys = answer_text(expected.value, expected.index)
-            cells.append(
+            table.wrong.append(bool(problem))
+            table.cells.append(
                 [
                     operation if operation != previous else "",
                     numpys if operation != previous else "",
                     row["label"],
-                    row["destination"],
+                    destination_text(row),
                     answer_text(value, got.get("numpy_index", -1)),
                     problem or "agrees",
                     *(measured_cells(row) if row["ok"] else [""] * 4),
                 ]
             )
             previous = operation
-        header = ["operation", "numpy", "contender", "result to", "answer", "", "time us", "GB/s", "of limit", "x Kokkos"]
-        parts.append(title + "\n" + align(header, cells, right={6, 7, 8, 9}))
         if facts["left_out"]:
-            parts.append("The array holds NaN; left out, since they do not carry it: " + ", ".join(facts["left_out"]))
-    return "\n\n".join(parts), wrong
+            names = ", ".join(facts["left_out"])
+            table.left_out = f"The array holds NaN; left out, since they do not carry it: {names}"
+        tables.append(table)
+    return tables

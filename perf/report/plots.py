@@ -8,23 +8,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
 
-from runs import machine_text, size_text  # noqa: E402
-from table import OPERATION_ORDER  # noqa: E402
+from palette import OTHERS, SHADES  # noqa: E402
+from runs import machine_text  # noqa: E402
+from table import OPERATION_ORDER, TYPE_ORDER, destination_text  # noqa: E402
 
-TYPE_ORDER = ["f32", "f64", "i32", "i64", "u32", "u64"]
 MOST_OPERATIONS = {"host": 3, "gpu": 1}  # in one figure
 
-# A colour for each contender, safe for colour-blind readers; strategies and forms of one differ by
-# shade, mark and line.
-COLOURS = {
-    "fanin": ["#0072B2", "#56B4E9", "#003F66", "#2E9BD6", "#8CCBF0"],
-    "kokkos": ["#D55E00", "#F0A35E"],
-    "cub": ["#009E73"],
-    "cub-wheel": ["#006B4E"],
-    "thrust": ["#CC79A7"],
-    "cublas": ["#B8860B"],
-    "std": ["#6B6B6B"],
-}
 MARKS = "os^DvPX*<>"
 LABEL_BOX = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
 GRID = {"color": "#D9D9D9", "linewidth": 0.6}
@@ -32,7 +21,7 @@ GRID = {"color": "#D9D9D9", "linewidth": 0.6}
 
 def shades_of(name, count):
     """Its colours; more than there are come from a colour map, after the first."""
-    shades = COLOURS.get(name, ["#000000"])
+    shades = [light for light, _ in SHADES.get(name, OTHERS)]
     if count <= len(shades):
         return shades
     spread = plt.get_cmap("viridis")
@@ -136,12 +125,10 @@ def panel_rows(rows, on_gpu, operations):
         if not on_gpu:
             found.append((operation, "bandwidth", mine))
             continue
-        to_device = [r for r in mine if r["destination"] == "device"]
-        to_host = [r for r in mine if r["destination"] == "host"]
-        if to_device:
-            found.append((operation, "bandwidth", to_device))
-        if to_host:
-            found.append((operation, "time", to_host))
+        for timing, quantity in (("calls", "bandwidth"), ("graph", "bandwidth"), ("blocking", "time")):
+            alike = [r for r in mine if r["timing"] == timing]
+            if alike:
+                found.append((operation, quantity, alike))
     return found
 
 
@@ -167,7 +154,7 @@ def figure(run, rows, on_gpu, operations):
                 bandwidth_panel(axes, shown, style, limit, mine, logarithmic=on_gpu)
             else:
                 time_panel(axes, shown, style, floor, mine)
-            destination = f", result to {shown[0]['destination']}" if on_gpu else ""
+            destination = f", result to {destination_text(shown[0])}" if on_gpu else ""
             axes.set_title(f"{operation}, {kind}{destination}", fontsize=10, loc="left")
             axes.tick_params(labelbottom=True)
             if column:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what fanin-perf measured: a table, and plots as PNG and SVG.
+"""Shows what fanin-perf measured: a table, a page of HTML, and plots as PNG and SVG.
 
     report.py RUN.json... --out DIR
 
@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from page import to_html
 from runs import ReportError, load_run
 from table import comparison_table, explanation, heading
 
@@ -22,12 +23,13 @@ def report(run, out, every_size, with_plots):
     if any(r["input"] is None for r in run.rows):
         full.append(comparison_table(run, every_size=True))
         print("\n" + comparison_table(run, every_size))
+    tables = []
     if run.inputs:
         from numpy_check import input_tables
 
-        text, disagreeing = input_tables(run)
-        wrong += disagreeing
-        full.append("Real arrays\n\n" + text)
+        tables = input_tables(run)
+        wrong += sum(sum(t.wrong) for t in tables)
+        full.append("Real arrays\n\n" + "\n\n".join(t.text() for t in tables))
         print("\n" + full[-1])
     full.append(explanation(run))
     print("\n" + full[-1] + "\n")
@@ -36,6 +38,9 @@ def report(run, out, every_size, with_plots):
     table = out / f"{run.stem}.txt"
     table.write_text("\n\n".join(full) + "\n", encoding="utf-8")
     print(f"table, every size: {table}")
+    page = out / f"{run.stem}.html"
+    page.write_text(to_html(run, tables), encoding="utf-8")
+    print(f"page: {page}")
     if with_plots:
         from plots import write_plots
 
@@ -47,11 +52,13 @@ def report(run, out, every_size, with_plots):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Shows what fanin-perf measured, as a table and plots.")
+    parser = argparse.ArgumentParser(description="Shows what fanin-perf measured, as a table, a page and plots.")
     parser.add_argument("runs", nargs="+", metavar="RUN.json", help="written by fanin-perf --json")
-    parser.add_argument("--out", default=".", metavar="DIR", help="where to write table and plots (default: here)")
+    parser.add_argument(
+        "--out", default=".", metavar="DIR", help="where to write table, page and plots (default: here)"
+    )
     parser.add_argument("--all", action="store_true", help="print every size, not only a few")
-    parser.add_argument("--no-plots", action="store_true", help="table only")
+    parser.add_argument("--no-plots", action="store_true", help="table and page only")
     chosen = parser.parse_args(arguments)
     try:
         wrong = sum([report(load_run(path), Path(chosen.out), chosen.all, not chosen.no_plots) for path in chosen.runs])

@@ -4,6 +4,7 @@
 from runs import machine_text, size_text
 
 OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"]
+TYPE_ORDER = ["f32", "f64", "i32", "i64", "u32", "u64"]
 
 
 def align(header, rows, right):
@@ -29,12 +30,17 @@ def time_text(us):
     return f"{us:.2f}" if us < 1000 else f"{us:.0f}"
 
 
+def destination_text(row):
+    return row["destination"] + (", graph" if row["timing"] == "graph" else "")
+
+
 def measured_cells(row):
-    ratio = row["ratio_to_kokkos"]
+    ratio = row.get("ratio_to_kokkos")
+    share = row.get("share_of_limit")
     return [
         time_text(row["time_us"]),
         f"{row['gbs']:.1f}" if row["gbs"] < 100 else f"{row['gbs']:.0f}",
-        f"{row['share_of_limit'] * 100:.0f} %" if row["share_of_limit"] else "",
+        f"{share * 100:.0f} %" if share else "",
         f"{ratio:.2f}" if ratio is not None else "",
     ]
 
@@ -53,7 +59,7 @@ def comparison_table(run, every_size):
         first = [size_text(r["n"]), r["type"], r["operation"]] if case != previous else ["", "", ""]
         previous = case
         last = measured_cells(r) if r["ok"] else ["WRONG", r["fault"], "", ""]
-        cells.append([*first, r["label"], r["destination"], *last])
+        cells.append([*first, r["label"], destination_text(r), *last])
     return align(header, cells, right={0, 5, 6, 7, 8})
 
 
@@ -92,4 +98,6 @@ def explanation(run):
         lines.append(
             "Result to device: GPU time of calls back to back. Result to host: from the call to the value on the host."
         )
+    if any(r["timing"] == "graph" for r in run.rows):
+        lines.append("Result to device, graph: GPU time of the same calls as nodes of a CUDA graph.")
     return "\n".join(lines)

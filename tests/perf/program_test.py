@@ -231,14 +231,14 @@ class Json(unittest.TestCase):
             self.assertIn(name, done.stderr)
             self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
 
-    def test_report_writes_table_and_plots(self):
+    def test_report_writes_table_page_and_plots(self):
         self.measure("--types", "f32,f64", "--ops", "sum,dot")
         done = self.report()
         self.assertEqual(done.returncode, 0, done.stderr)
         for column in ("size", "type", "operation", "contender", "GB/s", "of limit", "x Kokkos"):
             self.assertIn(column, done.stdout)
         written = {p.name for p in (self.path / "out").iterdir()}
-        self.assertEqual(written, {"run.txt", "run-host.png", "run-host.svg"})
+        self.assertEqual(written, {"run.txt", "run.html", "run-host.png", "run-host.svg"})
         self.assertTrue((self.path / "out/run-host.png").read_bytes().startswith(b"\x89PNG"))
         self.assertIn("<svg", (self.path / "out/run-host.svg").read_text())
 
