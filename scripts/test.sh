@@ -44,7 +44,7 @@ done
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-ensure_packages "${tools[@]}" "${build_libraries[@]}" "${check_tools[@]}"
+ensure_packages "${tools[@]}" "${build_libraries[@]}" "${check_tools[@]}" "${browser[@]}"
 ensure_venv "$root/scripts/requirements.txt"
 
 passed=0

@@ -14,7 +14,14 @@ if(FANIN_PYTHON)
                                      "${PROJECT_SOURCE_DIR}/perf/report/report.py")
   add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
                                     "${PROJECT_SOURCE_DIR}/perf/report")
+  add_test(
+    NAME perf_browser
+    COMMAND
+      "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/browser_test.py" "$<TARGET_FILE:fanin_perf>"
+      "${PROJECT_SOURCE_DIR}/perf/report/report.py" "${PROJECT_SOURCE_DIR}/perf/results/h200/one_pass.json"
+      "${CMAKE_CURRENT_BINARY_DIR}/browser")
+  set_tests_properties(perf_program perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
+  set_tests_properties(perf_browser PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
   # Not beside others: it measures.
-  set_tests_properties(perf_program perf_report PROPERTIES LABELS perf TIMEOUT 600)
   set_tests_properties(perf_program PROPERTIES RUN_SERIAL ON)
 endif()
