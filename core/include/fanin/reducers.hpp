@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -49,11 +50,48 @@ struct wrapping {
   using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
 };
 
+/// std::complex as what it consists of: its own operators are not for device code (nvcc leaves out what it does not
+/// understand of them).
+template <class T>
+struct complex_parts {
+  using complex = void;
+};
+template <class F>
+struct complex_parts<std::complex<F>> {
+  using complex = std::complex<F>;
+  F real;
+  F imaginary;
+};
+template <class T>
+inline constexpr bool is_std_complex = !std::is_void_v<typename complex_parts<T>::complex>;
+
+template <class T>
+FANIN_FUNCTION constexpr T zero() {
+  if constexpr (is_std_complex<T>) {
+    return std::bit_cast<T>(complex_parts<T>{});
+  } else {
+    return T{};
+  }
+}
+
+template <class T>
+FANIN_FUNCTION constexpr T one() {
+  if constexpr (is_std_complex<T>) {
+    return std::bit_cast<T>(complex_parts<T>{1, 0});
+  } else {
+    return T{1};
+  }
+}
+
 template <class T>
 FANIN_FUNCTION constexpr T add(T a, T b) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     using word = typename wrapping<T>::type;
     return static_cast<T>(static_cast<word>(a) + static_cast<word>(b));
+  } else if constexpr (is_std_complex<T>) {
+    const auto x = std::bit_cast<complex_parts<T>>(a);
+    const auto y = std::bit_cast<complex_parts<T>>(b);
+    return std::bit_cast<T>(complex_parts<T>{x.real + y.real, x.imaginary + y.imaginary});
   } else {
     return static_cast<T>(a + b);
   }
@@ -64,6 +102,11 @@ FANIN_FUNCTION constexpr T multiply(T a, T b) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     using word = typename wrapping<T>::type;
     return static_cast<T>(static_cast<word>(a) * static_cast<word>(b));
+  } else if constexpr (is_std_complex<T>) {
+    const auto x = std::bit_cast<complex_parts<T>>(a);
+    const auto y = std::bit_cast<complex_parts<T>>(b);
+    return std::bit_cast<T>(
+        complex_parts<T>{x.real * y.real - x.imaginary * y.imaginary, x.real * y.imaginary + x.imaginary * y.real});
   } else {
     return static_cast<T>(a * b);
   }
@@ -96,10 +139,29 @@ FANIN_FUNCTION constexpr T highest_identity() {
   }
 }
 
+#if defined(__CUDACC__)
+/// One instruction each, from compute capability 8.0 on.
+__device__ inline float cuda_minimum([[maybe_unused]] float a, [[maybe_unused]] float b) {
+  float c = 0;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+__device__ inline float cuda_maximum([[maybe_unused]] float a, [[maybe_unused]] float b) {
+  float c = 0;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+#endif
+
 /// IEEE 754-2019 minimum: NaN if either is NaN, -0 < +0.
 template <class T>
 FANIN_FUNCTION constexpr T minimum(T a, T b) {
   if constexpr (std::floating_point<T>) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) {
+      if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
+    }
+#endif
     if (a < b) return a;  // the common cases first
     return b < a || b != b || (b == a && is_negative(b)) ? b : a;
   } else {
@@ -111,6 +173,11 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
 template <class T>
 FANIN_FUNCTION constexpr T maximum(T a, T b) {
   if constexpr (std::floating_point<T>) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) {
+      if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
+    }
+#endif
     if (b < a) return a;
     return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
   } else {
@@ -169,20 +236,30 @@ struct prefer_higher {
 
 }  // namespace detail
 
-/// The sum. Identity T{}. Integers wrap. For another T, whatever its operator+ does from T{}.
-template <class T>
+/// The sum of values of type T, accumulated in Acc, which is the result's type too: sum<std::int8_t, std::int32_t>,
+/// sum<float, double>. Each value is converted to Acc before it is added. Identity Acc{}. Integers wrap. For another
+/// Acc, whatever its operator+ does from Acc{}.
+template <class T, class Acc = T>
 struct sum {
   using value_type = T;
-  FANIN_FUNCTION constexpr T identity() const { return T{}; }
-  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::add(into, from); }
+  using accumulator_type = Acc;
+  FANIN_FUNCTION constexpr Acc identity() const { return detail::zero<Acc>(); }
+  FANIN_FUNCTION constexpr void fold(Acc& acc, const T& value, std::int64_t) const {
+    join(acc, static_cast<Acc>(value));
+  }
+  FANIN_FUNCTION constexpr void join(Acc& into, const Acc& from) const { into = detail::add(into, from); }
 };
 
-/// The product. Identity 1. Integers wrap.
-template <class T>
+/// The product of values of type T, accumulated in Acc as for sum. Identity 1. Integers wrap.
+template <class T, class Acc = T>
 struct prod {
   using value_type = T;
-  FANIN_FUNCTION constexpr T identity() const { return T{1}; }
-  FANIN_FUNCTION constexpr void join(T& into, const T& from) const { into = detail::multiply(into, from); }
+  using accumulator_type = Acc;
+  FANIN_FUNCTION constexpr Acc identity() const { return detail::one<Acc>(); }
+  FANIN_FUNCTION constexpr void fold(Acc& acc, const T& value, std::int64_t) const {
+    join(acc, static_cast<Acc>(value));
+  }
+  FANIN_FUNCTION constexpr void join(Acc& into, const Acc& from) const { into = detail::multiply(into, from); }
 };
 
 /// The smallest element (IEEE 754-2019 minimum: propagates NaN, -0 < +0). Empty: +infinity or the largest integer.
