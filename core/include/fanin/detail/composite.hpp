@@ -13,6 +13,13 @@
 
 namespace fanin::detail {
 
+/// Whether a reducer has the member that composite::fold_tile tells of.
+template <class R, int Rows, int Columns, class Value>
+inline constexpr bool takes_tile =
+    requires(const R reducer, reducer_state_t<R>& state, const Value* values, std::int64_t index) {
+      reducer.template fold_tile<Rows, Columns>(state, values, index, index, Rows);
+    };
+
 /// One or several reducers as one: what every backend reduces with. The order of calls is
 ///     accumulator scratch = identity();  state s = begin(scratch);  accumulate(f, s, i)...;  finish(s, scratch);
 /// after which scratch is what one thread (or, where scratch is shared, one block) contributes; then join and result.
@@ -34,6 +41,7 @@ struct composite {
   template <std::size_t I>
   static constexpr bool has_state = names_thread_state<reducer_type<I>>;
   static constexpr bool has_any_state = (names_thread_state<Reducer> || ...);
+  static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   static constexpr std::size_t largest_accumulator = [] {
     std::size_t largest = 0;
     ((largest = sizeof(reducer_accumulator_t<Reducer>) > largest ? sizeof(reducer_accumulator_t<Reducer>) : largest),
@@ -78,6 +86,15 @@ struct composite {
   template <class Value>
   FANIN_FUNCTION constexpr void fold(state_type& state, const Value& value, std::int64_t i) const {
     fold_of(state, value, i, indices{});
+  }
+
+  /// Rows of Columns values each: row r holds the elements first + r * row_step, + 1, ..., and all indices that the
+  /// state has seen are smaller. Only the first `rows` rows count; the others repeat the first row's values. A reducer
+  /// may have fold_tile<Rows, Columns>(acc, values, first, row_step, rows), which takes them at once.
+  template <int Rows, int Columns, class Value>
+  FANIN_FUNCTION constexpr void fold_tile(state_type& state, const Value* values, std::int64_t first,
+                                          std::int64_t row_step, int rows) const {
+    fold_tile_of<Rows, Columns>(state, values, first, row_step, rows, indices{});
   }
 
  private:
@@ -150,6 +167,31 @@ struct composite {
     } else {
       (fold_one<I>(get<I>(state), value, i), ...);
     }
+  }
+  template <int Rows, int Columns, class Value, std::size_t... I>
+  FANIN_FUNCTION constexpr void fold_tile_of(state_type& state, const Value* values, std::int64_t first,
+                                             std::int64_t row_step, int rows, std::index_sequence<I...>) const {
+    if constexpr (gives_one_each<Value> || !(takes_tile<Reducer, Rows, Columns, Value> || ...)) {
+      by_rows<Columns>(rows, std::make_integer_sequence<int, Rows * Columns>{},
+                       [&](int at, int r, int k) { fold(state, values[at], first + r * row_step + k); });
+    } else {
+      (fold_tile_one<Rows, Columns, I>(get<I>(state), values, first, row_step, rows), ...);
+    }
+  }
+  template <int Rows, int Columns, std::size_t I, class Value>
+  FANIN_FUNCTION constexpr void fold_tile_one(reducer_state_t<reducer_type<I>>& state, const Value* values,
+                                              std::int64_t first, std::int64_t row_step, int rows) const {
+    if constexpr (takes_tile<reducer_type<I>, Rows, Columns, Value>) {
+      get<I>(reducers).template fold_tile<Rows, Columns>(state, values, first, row_step, rows);
+    } else {
+      by_rows<Columns>(rows, std::make_integer_sequence<int, Rows * Columns>{},
+                       [&](int at, int r, int k) { fold_one<I>(state, values[at], first + r * row_step + k); });
+    }
+  }
+  /// Unrolled in any case: an index that is not a constant would put the values into memory.
+  template <int Columns, int... At, class Visit>
+  FANIN_FUNCTION static constexpr void by_rows(int rows, std::integer_sequence<int, At...>, const Visit& visit) {
+    ((At / Columns < rows ? visit(At, At / Columns, At % Columns) : void()), ...);
   }
   template <std::size_t I, class Value>
   FANIN_FUNCTION constexpr void fold_one(reducer_state_t<reducer_type<I>>& state, const Value& value,

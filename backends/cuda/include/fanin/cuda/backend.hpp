@@ -7,6 +7,7 @@
 
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/precompiled.hpp>
+#include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/execution.hpp>
 #if defined(__CUDACC__)
@@ -31,7 +32,9 @@ struct cuda_backend {
                                                 [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
                                                 [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
-    return reduce_blocking<Strategy>(handle, label, index_source<F>{f, first, count}, c);
+    return with_index_source(f, first, count, [&](const auto& source) {
+      return reduce_blocking<Strategy>(handle, label, source, substitute_composite_for<F>(c));
+    });
 #else
     static_assert(dependent_false<F>,
                   "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
@@ -45,7 +48,9 @@ struct cuda_backend {
                           [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
                           [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
-    reduce_ordered<Strategy>(handle, label, out, index_source<F>{f, first, count}, c);
+    with_index_source(f, first, count, [&](const auto& source) {
+      reduce_ordered<Strategy>(handle, label, out, source, substitute_composite_for<F>(c));
+    });
 #else
     static_assert(dependent_false<F>,
                   "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
@@ -126,7 +131,9 @@ struct cuda_backend {
                                                       [[maybe_unused]] std::int64_t count,
                                                       [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
-    return reduce_blocking<Strategy>(handle, label, make_span_source(data, count), c);
+    return with_span_source(data, count, [&](const auto& source) {
+      return reduce_blocking<Strategy>(handle, label, source, substitute_composite(c));
+    });
 #else
     static_assert(dependent_false<T>,
                   "fanin: this reduction is not among the precompiled ones (one built-in reducer "
@@ -140,7 +147,9 @@ struct cuda_backend {
                                 [[maybe_unused]] typename Composite::result_type* out, [[maybe_unused]] const T* data,
                                 [[maybe_unused]] std::int64_t count, [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
-    reduce_ordered<Strategy>(handle, label, out, make_span_source(data, count), c);
+    with_span_source(data, count, [&](const auto& source) {
+      reduce_ordered<Strategy>(handle, label, out, source, substitute_composite(c));
+    });
 #else
     static_assert(dependent_false<T>,
                   "fanin: this reduction is not among the precompiled ones (one built-in reducer "

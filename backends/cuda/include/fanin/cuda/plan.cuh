@@ -71,9 +71,9 @@ std::int64_t units_of(const Source& source) {
   }
 }
 
-/// How many of them a thread has in flight.
-template <class Strategy, class Source>
-inline constexpr int units_in_flight = Source::has_vectors ? Strategy::recipe.loads : Strategy::recipe.elements;
+/// 16-byte loads for one of them.
+template <class Source>
+inline constexpr int loads_of_unit = static_cast<int>(std::max<std::size_t>(Source::value_size, 16) / 16);
 
 /// The block size: the tuning's, or the recipe's, less where accumulators would not fit.
 template <class Strategy, class Composite>
@@ -130,7 +130,7 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   const std::int64_t blocks = (units - 1) / threads_of_block + 1;
   launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
   if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
-    constexpr std::int64_t in_flight = units_in_flight<Strategy, Source>;
+    constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
     const std::int64_t round_of_block = threads_of_block * in_flight;
     const bool is_default_block = launch.block_size == recipe.block_size;
     if (units <= round_of_block && recipe.lone_block_size != 0) {
@@ -138,7 +138,7 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
     } else if (is_default_block && units <= recipe.lone_block_size * in_flight) {
       launch.block_size = recipe.lone_block_size;
       launch.grid_size = 1;
-    } else if (units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
+    } else if (loads_of_unit<Source> > 1 || units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
       launch.grid_size = std::min(launch.grid_size, grid_of(std::min(2, blocks_per_sm)));
     }
   }

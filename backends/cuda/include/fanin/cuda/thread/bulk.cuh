@@ -75,8 +75,7 @@ __device__ void gather_bulk(const span_source<T>& source, const Composite& c, ty
 #pragma unroll 4
     for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += static_cast<int>(blockDim.x)) {
       const vector v = from[k];
-#pragma unroll
-      for (int e = 0; e < width; ++e) c.fold(state, v.element[e], first + std::int64_t{k} * width + e);
+      c.template fold_tile<1, width>(state, v.element, first + std::int64_t{k} * width, 0, 1);
     }
     __syncthreads();  // everybody has read the stage before it is filled again
     const std::int64_t next = tile + static_cast<std::int64_t>(bulk_stages) * gridDim.x;

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
+#include <fanin/cuda/recipe.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/tuple.hpp>
 
 /// What a thread gathers from. A source has `count` elements and accumulate(composite, state, i) for 0 <= i < count;
 /// one that is contiguous has 16-byte vectors too.
@@ -63,14 +69,32 @@ struct partials_source {
   }
 };
 
+/// What one load brings at most. Of words: bytes would be taken apart and put together again.
+struct alignas(16) sixteen_bytes {
+  std::uint32_t words[4];
+};
+
+/// 16 bytes of an array of T.
+template <class T>
+struct alignas(16) vector_of {
+  static constexpr int width = static_cast<int>(16 / sizeof(T));
+  T element[width];
+};
+
+/// One load, also of a vector of bytes.
+template <class T>
+__device__ vector_of<T> load_vector(const T* from) {
+  return std::bit_cast<vector_of<T>>(*reinterpret_cast<const sixteen_bytes*>(from));
+}
+
 /// Elements of a contiguous array that fit 16-byte loads: `head` single ones, whole vectors, and the rest.
 template <class T>
 struct span_source {
   static constexpr bool has_vectors = true;
-  static constexpr int width = static_cast<int>(16 / sizeof(T));
-  struct alignas(16) vector {
-    T element[width];
-  };
+  static constexpr int arrays = 1;
+  static constexpr std::size_t value_size = sizeof(T);
+  using vector = vector_of<T>;
+  static constexpr int width = vector::width;
 
   const T* data;
   std::int64_t count;
@@ -78,10 +102,63 @@ struct span_source {
 
   FANIN_FUNCTION std::int64_t vectors() const { return (count - head) / width; }
   __device__ const vector* first_vector() const { return reinterpret_cast<const vector*>(data + head); }
+  __device__ vector load(std::int64_t at) const { return load_vector(data + head + at * width); }
+
+  /// Folds a tile of vectors `step` vectors apart, the first of them number `at`: see composite::fold_tile.
+  template <int Rows, class Composite>
+  __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
+                       std::int64_t at, std::int64_t step, int rows) const {
+    c.template fold_tile<Rows, width>(state, v[0].element, head + at * width, step * width, rows);
+  }
 
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
     c.fold(state, data[i], i);
+  }
+};
+
+/// f(x[i], y[i], ...) of contiguous arrays whose elements have one size and whose addresses are equal modulo 16.
+template <class F, class... T>
+struct transformed_source {
+  static constexpr bool has_vectors = true;
+  static constexpr int arrays = sizeof...(T);
+  using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&...>>;
+  static constexpr int width = std::min({vector_of<T>::width...});
+  static constexpr std::size_t value_size = 16 / width;
+  using vector = tuple<vector_of<T>...>;
+
+  span_transform<F, T...> transform;
+  std::int64_t count;
+  std::int64_t head;
+
+  FANIN_FUNCTION std::int64_t vectors() const { return (count - head) / width; }
+  __device__ vector load(std::int64_t at) const { return load(at, std::index_sequence_for<T...>{}); }
+
+  template <int Rows, class Composite>
+  __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
+                       std::int64_t at, std::int64_t step, int rows) const {
+    fold(c, state, v, at, step, rows, std::make_integer_sequence<int, Rows * width>{});
+  }
+
+  template <class Composite>
+  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
+    c.fold(state, transform(i), i);
+  }
+
+ private:
+  template <std::size_t... I>
+  __device__ vector load(std::int64_t at, std::index_sequence<I...>) const {
+    return {load_vector(get<I>(transform.data) + head + at * width)...};
+  }
+  template <int Rows, class Composite, int... K>
+  __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
+                       std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, K...>) const {
+    const value_type values[] = {value<K % width>(v[K / width], std::index_sequence_for<T...>{})...};
+    c.template fold_tile<Rows, width>(state, values, head + at * width, step * width, rows);
+  }
+  template <int K, std::size_t... I>
+  __device__ value_type value(const vector& v, std::index_sequence<I...>) const {
+    return transform.f(get<I>(v).element[K]...);
   }
 };
 
@@ -92,22 +169,98 @@ struct element_at {
   FANIN_FUNCTION const T& operator()(std::int64_t i) const { return data[i]; }
 };
 
+/// The same by 16-byte loads, for an array whose address and whose elements' size are multiples of 16.
 template <class T>
-inline constexpr bool fits_vectors = sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0 && alignof(T) == sizeof(T);
+struct wide_element_at {
+  const T* data;
+  FANIN_FUNCTION T operator()(std::int64_t i) const {
+    struct chunks {
+      sixteen_bytes of[sizeof(T) / sizeof(sixteen_bytes)];
+    };
+    return std::bit_cast<T>(reinterpret_cast<const chunks*>(data)[i]);
+  }
+};
 
 template <class T>
+inline constexpr bool fits_vectors = sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+
+/// The alignment that 16-byte loads ask of an array of T; 0 for a type that does not fit them.
+template <class T>
+inline constexpr std::size_t wide_alignment = fits_vectors<T>       ? sizeof(T)
+                                              : sizeof(T) % 16 == 0 ? 16
+                                                                    : 0;
+
+/// The source for 16-byte loads, for an array that has that alignment.
+template <class T>
 auto make_span_source(const T* data, std::int64_t count) {
+  if constexpr (fits_vectors<T>) {
+    const auto address = reinterpret_cast<std::uintptr_t>(data);
+    const auto head = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(T));
+    return span_source<T>{data, count, head < count ? head : count};
+  } else {
+    return index_source<wide_element_at<T>>{{data}, 0, count};
+  }
+}
+
+/// Calls use(source) with the source for an array. Where the type's own alignment does not tell whether 16-byte loads
+/// are possible (std::complex<float>), both ways are compiled and the address decides.
+template <class T, class Use>
+decltype(auto) with_span_source(const T* data, std::int64_t count, const Use& use) {
+  constexpr std::size_t alignment = wide_alignment<T>;
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   if (count > 0 && address % alignof(T) != 0) {
     throw invalid_argument("fanin::reduce: the array's address is no multiple of its type's alignment, " +
                            std::to_string(alignof(T)) + " bytes");
   }
-  if constexpr (fits_vectors<T>) {
-    const auto head = static_cast<std::int64_t>((16 - address % 16) % 16 / sizeof(T));
-    return span_source<T>{data, count, head < count ? head : count};
+  if constexpr (alignment != 0 && alignof(T) % alignment == 0) {
+    return use(make_span_source(data, count));
   } else {
-    return index_source<element_at<T>>{{data}, 0, count};
+    if constexpr (alignment != 0) {
+      if (address % alignment == 0) return use(make_span_source(data, count));
+    }
+    return use(index_source<element_at<T>>{{data}, 0, count});
   }
+}
+
+/// Whether a source is one contiguous array, which the bulk copy engine can bring.
+template <class Source>
+inline constexpr bool is_one_array = false;
+template <class T>
+inline constexpr bool is_one_array<span_source<T>> = true;
+
+/// How many vectors or indices a thread has in flight: as many loads for several arrays as for one.
+template <class Source>
+constexpr int units_in_flight(const cuda_recipe& recipe) {
+  if constexpr (Source::has_vectors) {
+    return std::max(recipe.loads / Source::arrays, 1);
+  } else {
+    return recipe.elements;
+  }
+}
+
+/// Calls use(source) with the source for a functor over the indices first, first + 1, ...
+template <class F, class Use>
+decltype(auto) with_index_source(const F& f, std::int64_t first, std::int64_t count, const Use& use) {
+  return use(index_source<F>{f, first, count});
+}
+
+/// transform_reduce: by 16-byte loads where the arrays' elements have one size and their addresses agree.
+template <class F, class... T, class Use>
+decltype(auto) with_index_source(const span_transform<F, T...>& f, std::int64_t first, std::int64_t count,
+                                 const Use& use) {
+  constexpr std::size_t size = std::max({sizeof(T)...});
+  if constexpr ((fits_vectors<T> && ...) && ((sizeof(T) == size) && ...)) {
+    const auto address_of = [](const auto* data) { return reinterpret_cast<std::uintptr_t>(data); };
+    const std::uintptr_t address = address_of(get<0>(f.data));
+    const bool agree = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return ((address_of(get<I>(f.data)) % 16 == address % 16) && ...);
+    }(std::index_sequence_for<T...>{});
+    if (first == 0 && agree && address % size == 0) {
+      const auto head = static_cast<std::int64_t>((16 - address % 16) % 16 / size);
+      return use(transformed_source<F, T...>{f, count, head < count ? head : count});
+    }
+  }
+  return use(index_source<span_transform<F, T...>>{f, first, count});
 }
 
 }  // namespace fanin::detail

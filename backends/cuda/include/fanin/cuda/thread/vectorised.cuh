@@ -15,65 +15,56 @@ __device__ inline void all_loads_first() { asm volatile("" ::: "memory"); }
 
 /// Rounds of one tile per block, a tile being Loads vectors for each thread, contiguous per block (a wide grid stride
 /// fell to half the bandwidth); what is left is spread over the whole grid, so that the last round is as even as the
-/// others. All loads of a round are issued before the first is used. The unaligned head goes to the first block, the
-/// tail of less than a vector to the last. Every index once, for any count and grid. The first `done` vectors are
-/// somebody else's.
-template <int Loads, class T, class Composite>
-__device__ void gather_vectorised(const span_source<T>& source, const Composite& c,
-                                  typename Composite::state_type& state, std::int64_t done = 0) {
-  using vector = typename span_source<T>::vector;
-  constexpr int width = span_source<T>::width;
-  const vector* const vectors = source.first_vector();
+/// others. All loads of a round are issued before the first is used. A thread's indices rise. The unaligned head goes
+/// to the first block, the tail of less than a vector to the last, both after that. Every index once, for any count and
+/// grid. The first `done` vectors are somebody else's.
+template <int Loads, class Source, class Composite>
+  requires(Source::has_vectors)
+__device__ void gather_vectorised(const Source& source, const Composite& c, typename Composite::state_type& state,
+                                  std::int64_t done = 0) {
+  using vector = typename Source::vector;
   const std::int64_t count = source.vectors();
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t round = threads * Loads;
-
-  const auto fold = [&](const vector& v, std::int64_t at) {
-    const std::int64_t i = source.head + at * width;
-#pragma unroll
-    for (int k = 0; k < width; ++k) c.fold(state, v.element[k], i + k);
-  };
 
   std::int64_t mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
 #pragma unroll 1
   for (; done + round <= count; done += round, mine += round) {
     vector v[Loads];
 #pragma unroll
-    for (int k = 0; k < Loads; ++k) v[k] = vectors[mine + k * static_cast<std::int64_t>(blockDim.x)];
+    for (int k = 0; k < Loads; ++k) v[k] = source.load(mine + k * static_cast<std::int64_t>(blockDim.x));
     all_loads_first();
-#pragma unroll
-    for (int k = 0; k < Loads; ++k) fold(v[k], mine + k * static_cast<std::int64_t>(blockDim.x));
+    source.fold(c, state, v, mine, blockDim.x, Loads);
   }
 
   mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (mine < count) {
     vector v[Loads];
+    int rows = 0;
 #pragma unroll
     for (int k = 0; k < Loads; ++k) {
       const std::int64_t at = mine + k * threads;
-      v[k] = vectors[at < count ? at : mine];  // a load without a condition waits for nothing
+      rows += at < count ? 1 : 0;
+      v[k] = source.load(at < count ? at : mine);  // a load without a condition waits for nothing
     }
     all_loads_first();
-#pragma unroll
-    for (int k = 0; k < Loads; ++k) {
-      if (mine + k * threads < count) fold(v[k], mine + k * threads);
-    }
+    source.fold(c, state, v, mine, threads, rows);
   }
 
   if (blockIdx.x == 0 && threadIdx.x < source.head) source.accumulate(c, state, threadIdx.x);
   if (blockIdx.x == gridDim.x - 1) {
-    const std::int64_t tail = source.head + count * width + threadIdx.x;
+    const std::int64_t tail = source.head + count * Source::width + threadIdx.x;
     if (tail < source.count) source.accumulate(c, state, tail);
   }
 }
 
-/// Indices first, first + step, ...: the values of all of them, and then the folds.
+/// Indices first, first + step, ..., behind all that came before: the values of all of them, and then the folds.
 template <class Source, class Composite, int... K>
 __device__ void accumulate_values(const Source& source, const Composite& c, typename Composite::state_type& state,
                                   std::int64_t first, std::int64_t step, std::integer_sequence<int, K...>) {
   const typename Source::value_type value[] = {source.value(first + K * step)...};
   all_loads_first();
-  (c.fold(state, value[K], source.index(first + K * step)), ...);
+  c.template fold_tile<sizeof...(K), 1>(state, value, source.index(first), step, sizeof...(K));
 }
 
 /// Count elements, step apart: together where the source gives values that fit registers, else in a row, in which the

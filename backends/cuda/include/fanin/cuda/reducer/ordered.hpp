@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <fanin/macros.hpp>
+#include <fanin/reducers.hpp>
+
+/// How the CUDA backend computes extremes: on unsigned integers that stand in the order in which the reducer prefers
+/// the values. What IEEE 754 asks of a minimum (NaN first, -0 before +0) is in the order, so that an element costs one
+/// comparison, and a join of two partial results one more where there is an index. The results are those of the
+/// reducers that are replaced, bit for bit but for the payload of a NaN.
+namespace fanin::detail {
+
+/// The lowest key is preferred: by a minimum if Least, by a maximum otherwise. NaN of any kind is 0, `none` is no
+/// element yet: for floating-point types behind every value, for integers the key of the worst value as well.
+template <class T, bool Least>
+struct ordered_key {
+  using type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  static constexpr type none = ~type{0};
+  static constexpr bool none_is_no_value = std::floating_point<T>;
+
+  FANIN_FUNCTION static constexpr type of(T x) {
+    if constexpr (std::floating_point<T>) {
+      const auto bits = std::bit_cast<type>(x);
+      const auto sign = static_cast<type>(static_cast<std::make_signed_t<type>>(bits) >> (digits - 1));
+      const type flip = sign | top;
+      return x != x ? type{0} : bits ^ (Least ? flip : ~flip);
+    } else {
+      const type key = static_cast<type>(x) ^ (std::is_signed_v<T> ? top : type{0});
+      return Least ? key : ~key;
+    }
+  }
+
+  FANIN_FUNCTION static constexpr T value(type key) {
+    if constexpr (std::floating_point<T>) {
+      if (key == 0) return std::numeric_limits<T>::quiet_NaN();
+      if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
+      const type ascending = Least ? key : ~key;
+      return std::bit_cast<T>(ascending ^ ((ascending & top) != 0 ? top : ~type{0}));
+    } else {
+      return static_cast<T>((Least ? key : ~key) ^ (std::is_signed_v<T> ? top : type{0}));
+    }
+  }
+
+ private:
+  static constexpr int digits = std::numeric_limits<type>::digits;
+  static constexpr type top = type{1} << (digits - 1);
+};
+
+/// min or max.
+template <class T, bool Least>
+struct ordered_extreme {
+  using key = ordered_key<T, Least>;
+  using value_type = T;
+  using accumulator_type = typename key::type;
+  using result_type = T;
+
+  FANIN_FUNCTION constexpr accumulator_type identity() const { return key::none; }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t) const {
+    join(acc, key::of(value));
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    into = from < into ? from : into;
+  }
+  FANIN_FUNCTION constexpr T result(const accumulator_type& acc) const { return key::value(acc); }
+};
+
+/// A key and where its value stands: 12 bytes for a key of 4.
+template <class Key>
+struct placed_key {
+  Key key;
+  std::uint32_t index_low;
+  std::int32_t index_high;
+
+  FANIN_FUNCTION static constexpr placed_key of(Key key, std::int64_t index) {
+    return {key, static_cast<std::uint32_t>(index), static_cast<std::int32_t>(index >> 32)};
+  }
+  FANIN_FUNCTION constexpr std::int64_t index() const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(index_high) << 32 | index_low);
+  }
+};
+
+/// min_loc or max_loc.
+template <class T, bool Least>
+struct ordered_place {
+  using key = ordered_key<T, Least>;
+  using value_type = T;
+  using accumulator_type = placed_key<typename key::type>;
+  using result_type = value_index<T>;
+
+  FANIN_FUNCTION constexpr accumulator_type identity() const { return accumulator_type::of(key::none, no_index); }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
+    join(acc, accumulator_type::of(key::of(value), index));
+  }
+  /// See composite::fold_tile. The best of the tile costs one or a few instructions an element; where it stands is
+  /// looked for only if it beats what the thread has, which becomes rare. Rows that repeat the first change nothing.
+  template <int Rows, int Columns>
+  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t first,
+                                          std::int64_t row_step, int) const {
+    const typename key::type best = best_of<Rows * Columns>(values);
+    if ((best < acc.key) | (!key::none_is_no_value & (acc.index_high == no_index_high))) {
+      int at = Rows * Columns - 1;
+      for (int k = at - 1; k >= 0; --k) at = key::of(values[k]) == best ? k : at;
+      acc = accumulator_type::of(best, first + at / Columns * row_step + at % Columns);
+    }
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    // No && and ||: they would branch.
+    const bool take = (from.key < into.key) | ((from.key == into.key) & (from.index() < into.index()));
+    into.key = take ? from.key : into.key;
+    into.index_low = take ? from.index_low : into.index_low;
+    into.index_high = take ? from.index_high : into.index_high;
+  }
+  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
+    return {key::value(acc.key), index_or_none(acc.index())};
+  }
+
+ private:
+  static constexpr auto no_index_high = static_cast<std::int32_t>(no_index >> 32);
+
+  template <int Count>
+  FANIN_FUNCTION static constexpr typename key::type best_of(const T* values) {
+    if constexpr (std::is_same_v<T, double>) {
+      typename key::type best = key::of(values[0]);
+      for (int k = 1; k < Count; ++k) {
+        const typename key::type other = key::of(values[k]);
+        best = other < best ? other : best;
+      }
+      return best;
+    } else {
+      T best = values[0];
+      for (int k = 1; k < Count; ++k) best = Least ? minimum(best, values[k]) : maximum(best, values[k]);
+      return key::of(best);
+    }
+  }
+};
+
+/// Two of them over the same elements, as one reducer with a result of its own.
+template <class Low, class High, class Result>
+struct ordered_pair {
+  using value_type = typename Low::value_type;
+  struct accumulator_type {
+    typename Low::accumulator_type low;
+    typename High::accumulator_type high;
+  };
+  using result_type = Result;
+
+  FANIN_FUNCTION constexpr accumulator_type identity() const { return {Low{}.identity(), High{}.identity()}; }
+  FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const value_type& value, std::int64_t index) const {
+    Low{}.fold(acc.low, value, index);
+    High{}.fold(acc.high, value, index);
+  }
+  template <int Rows, int Columns>
+    requires requires { &Low::template fold_tile<Rows, Columns>; }
+  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const value_type* values, std::int64_t first,
+                                          std::int64_t row_step, int rows) const {
+    Low{}.template fold_tile<Rows, Columns>(acc.low, values, first, row_step, rows);
+    High{}.template fold_tile<Rows, Columns>(acc.high, values, first, row_step, rows);
+  }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    Low{}.join(into.low, from.low);
+    High{}.join(into.high, from.high);
+  }
+  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
+    const auto low = Low{}.result(acc.low);
+    const auto high = High{}.result(acc.high);
+    if constexpr (requires { low.index; }) {
+      return {low.value, high.value, low.index, high.index};
+    } else {
+      return {low, high};
+    }
+  }
+};
+
+}  // namespace fanin::detail

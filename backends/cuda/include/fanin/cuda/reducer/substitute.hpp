@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/cuda/reducer/ordered.hpp>
+#include <fanin/cuda/reducer/packed_sum.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/reducers.hpp>
+
+/// Which built-in reducers the CUDA backend replaces by others that give the same result faster.
+namespace fanin::detail {
+
+/// The reducer that stands for R where no functor binds to R's accumulator. float's minimum is one instruction (see
+/// minimum()), integers' too.
+template <class R>
+struct substitute {
+  using type = R;
+};
+template <>
+struct substitute<min<double>> {
+  using type = ordered_extreme<double, true>;
+};
+template <>
+struct substitute<max<double>> {
+  using type = ordered_extreme<double, false>;
+};
+template <>
+struct substitute<min_max<double>> {
+  using type = ordered_pair<ordered_extreme<double, true>, ordered_extreme<double, false>, min_max_value<double>>;
+};
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<min_loc<T>> {
+  using type = ordered_place<T, true>;
+};
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<max_loc<T>> {
+  using type = ordered_place<T, false>;
+};
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<min_max_loc<T>> {
+  using type = ordered_pair<ordered_place<T, true>, ordered_place<T, false>, min_max_index<T>>;
+};
+
+template <std::integral T, std::integral Acc>
+  requires(sizeof(T) <= 2 && !std::is_same_v<T, bool> && !std::is_same_v<Acc, bool>)
+struct substitute<sum<T, Acc>> {
+  using type = packed_sum<T, Acc>;
+};
+
+template <class R>
+constexpr auto substitute_reducer(const R& reducer) {
+  if constexpr (std::is_same_v<typename substitute<R>::type, R>) {
+    return reducer;
+  } else {
+    return typename substitute<R>::type{};
+  }
+}
+
+template <class... Reducer>
+constexpr auto substitute_composite(const composite<Reducer...>& c) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return make_composite(substitute_reducer(get<I>(c.reducers))...);
+  }(std::index_sequence_for<Reducer...>{});
+}
+
+/// The same for a functor, which keeps the reducers whose accumulators it takes.
+template <class F, class... Reducer>
+constexpr auto substitute_composite_for(const composite<Reducer...>& c) {
+  if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+    return c;
+  } else {
+    return substitute_composite(c);
+  }
+}
+
+}  // namespace fanin::detail
