@@ -95,9 +95,9 @@ cuda_scratch cuda_session::scratch(partials kind, std::size_t bytes) {
   return state_->own_scratch(kind == partials::tagged ? state_->tagged_scratch : state_->plain_scratch, bytes);
 }
 
-cuda_mailbox cuda_session::mailbox(std::size_t bytes) {
+cuda_mailbox cuda_session::mailbox(int words) {
   pinned_block& block = state_->mailbox;
-  state_->reserve(block, static_cast<std::size_t>(mailbox_words(bytes)) * sizeof(std::uint64_t));
+  state_->reserve(block, static_cast<std::size_t>(words) * sizeof(std::uint64_t));
   if (++state_->sequence == 0) {  // after 2^32 calls: no word of an earlier round may pass for one of this
     std::memset(block.host, 0, block.bytes);
     state_->sequence = 1;
@@ -105,20 +105,18 @@ cuda_mailbox cuda_session::mailbox(std::size_t bytes) {
   return {static_cast<std::uint64_t*>(block.device), state_->sequence};
 }
 
-void cuda_session::wait(const cuda_mailbox& mailbox, void* result, std::size_t bytes) {
+void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
   constexpr unsigned spins_per_query = 2048;
   constexpr unsigned queries_before_yield = 16;
-  auto* const to = static_cast<unsigned char*>(result);
-  const auto* const words = static_cast<const std::uint64_t*>(state_->mailbox.host);
-  const int count = mailbox_words(bytes);
+  auto* const to = static_cast<unsigned char*>(payload);
+  const auto* const from = static_cast<const std::uint64_t*>(state_->mailbox.host);
   int arrived = 0;
   const auto deliver = [&] {
-    for (; arrived < count; ++arrived) {
-      const std::uint64_t word = __atomic_load_n(words + arrived, __ATOMIC_RELAXED);
+    for (; arrived < words; ++arrived) {
+      const std::uint64_t word = __atomic_load_n(from + arrived, __ATOMIC_RELAXED);
       if (static_cast<std::uint32_t>(word >> 32) != mailbox.sequence) return false;
-      const auto payload = static_cast<std::uint32_t>(word);
-      const std::size_t at = static_cast<std::size_t>(arrived) * 4;
-      std::memcpy(to + at, &payload, std::min<std::size_t>(4, bytes - at));
+      const auto carried = static_cast<std::uint32_t>(word);
+      std::memcpy(to + std::size_t{4} * static_cast<std::size_t>(arrived), &carried, sizeof(carried));
     }
     return true;
   };

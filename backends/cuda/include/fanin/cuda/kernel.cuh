@@ -25,18 +25,25 @@ template <class Result>
 struct cuda_destination {
   Result* out = nullptr;
   cuda_mailbox mailbox = {};
+  bool takes_partials = false;  ///< of every block, which the host joins: no block waits for another
 
   __device__ void deliver(const Result& result) const {
     if (mailbox.words == nullptr) {
       *out = result;
     } else {
-      constexpr int words = mailbox_words(sizeof(Result));
-      std::uint32_t word[words] = {};
-      memcpy(word, &result, sizeof(Result));
-      volatile std::uint64_t* const to = mailbox.words;
-#pragma unroll(words <= 16 ? words : 1)
-      for (int k = 0; k < words; ++k) to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];
+      post(result, 0);
     }
+  }
+
+  /// Writes `value` as the mailbox's item number `index`.
+  template <class T>
+  __device__ void post(const T& value, unsigned index) const {
+    constexpr int words = mailbox_words(sizeof(T));
+    std::uint32_t word[words] = {};
+    memcpy(word, &value, sizeof(T));
+    volatile std::uint64_t* const to = mailbox.words + std::size_t{index} * words;
+#pragma unroll(words <= 16 ? words : 1)
+    for (int k = 0; k < words; ++k) to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];
   }
 };
 
@@ -63,10 +70,10 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
   using cuda_stage::thread;
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
-  if constexpr (recipe.thread == thread::bulk && Source::has_vectors) {
+  if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
     gather_bulk<recipe.loads>(source, c, state, shared);
   } else if constexpr (is_wide) {
-    gather_vectorised<Source::has_vectors ? recipe.loads : recipe.elements>(source, c, state);
+    gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
   } else if constexpr (recipe.thread == thread::grid_stride) {
     gather_grid_stride(source, c, state);
   } else {
@@ -146,7 +153,9 @@ __global__ void __launch_bounds__(1024)
     [[maybe_unused]] std::uint32_t number = 0;
     if constexpr (recipe.grid == cuda_stage::grid::watching_block) wait_for_grid_before();
     if constexpr (is_watched<Strategy, Composite>) {
-      if (self.count > 1 && (threadIdx.x == 0 || self.finishes())) number = launch_number(work.scratch);
+      if (self.count > 1 && !destination.takes_partials && (threadIdx.x == 0 || self.finishes())) {
+        number = launch_number(work.scratch);
+      }
     }
 
     void* memory = shared;
@@ -188,6 +197,10 @@ __global__ void __launch_bounds__(1024)
     } else {
       if (self.count > 1) {
         if constexpr (is_watched<Strategy, Composite>) {
+          if (destination.takes_partials) {
+            if (threadIdx.x == 0) destination.post(value, self.index);
+            return;
+          }
           if (!self.finishes()) {
             if (threadIdx.x == 0) publish_partial(value, self.index, work.scratch, number);
             return;

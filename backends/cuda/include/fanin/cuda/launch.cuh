@@ -22,18 +22,31 @@ void* argument(const T& value) {
   return const_cast<void*>(static_cast<const void*>(&value));
 }
 
-/// Where the partial results that a host folds lie.
+/// The partial results that are left to the host: in device memory, or on their way into the mailbox (then `data` is
+/// null). None where a block has joined them all.
 struct cuda_partials {
   const void* data = nullptr;
   std::size_t count = 0;
+  int block_size = 0;
 };
+
+/// In a blocking call with a grid of up to so many blocks and words of partial results, every block writes its own into
+/// the mailbox and the host joins them, so that no block waits for another. On an H200 that took 0.5 to 1.0 us less for
+/// 17 to 128 blocks, and 0.3 more for 256.
+inline constexpr int most_blocks_that_post = 128;
+inline constexpr int most_words_that_are_posted = 512;
+
+/// Not with a reducer that has members: its join may follow a pointer to where only the device can.
+template <class Strategy, class Composite>
+inline constexpr bool may_post_partials = is_watched<Strategy, Composite> && Composite::is_stateless &&
+                                          Strategy::recipe.block == cuda_stage::block::warp_shuffle;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// One launch, and what it leaves: the result, or partial results for the host.
 template <class Strategy, class Source, class Composite>
 cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Source& source, const Composite& c,
-                             const cuda_destination<typename Composite::result_type>& destination) {
+                             cuda_destination<typename Composite::result_type> destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool tagged = is_watched<Strategy, Composite>;
@@ -51,10 +64,20 @@ cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Sourc
       session.scratch(tagged ? cuda_session::partials::tagged : cuda_session::partials::plain, bytes + values);
   work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
   work.chunks = plan.chunks;
+  const int contributors = plan.launch.grid_size / recipe.cluster_size;
+  if constexpr (may_post_partials<Strategy, Composite>) {
+    destination.takes_partials = destination.mailbox.words != nullptr && contributors > 1 &&
+                                 contributors <= most_blocks_that_post &&
+                                 contributors * mailbox_words(sizeof(accumulator)) <= most_words_that_are_posted;
+  }
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
   session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
-  return {work.scratch.partials,
-          static_cast<std::size_t>(plan.launch.grid_size) * (recipe.block == cuda_stage::block::none ? threads : 1)};
+  if (destination.takes_partials) return {nullptr, static_cast<std::size_t>(contributors), plan.launch.block_size};
+  if constexpr (recipe.grid == cuda_stage::grid::host_finish) {
+    return {work.scratch.partials,
+            static_cast<std::size_t>(plan.launch.grid_size) * (recipe.block == cuda_stage::block::none ? threads : 1)};
+  }
+  return {};
 }
 
 /// The strategy's launch on the elements, then again on the partial results, until one block is enough and delivers.
@@ -178,10 +201,29 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
     }
     return c.result(total);
   } else {
-    const cuda_mailbox mailbox = session.mailbox(sizeof(result));
-    enqueue<Strategy>(session, handle.tuning, source, c, {nullptr, mailbox});
+    constexpr int result_words = mailbox_words(sizeof(result));
+    constexpr bool posts = may_post_partials<Strategy, Composite>;
+    constexpr int most_words = std::max(result_words, posts ? most_words_that_are_posted : 0);
+    const cuda_mailbox mailbox = session.mailbox(most_words);
+    const cuda_partials left = enqueue<Strategy>(session, handle.tuning, source, c, {nullptr, mailbox});
+    std::uint32_t payload[most_words];
+    if constexpr (posts) {
+      if (left.count > 0) {
+        using accumulator = typename Composite::accumulator_type;
+        constexpr int words = mailbox_words(sizeof(accumulator));
+        const auto count = static_cast<int>(left.count);
+        session.wait(mailbox, payload, count * words);
+        const auto partial = [&](int k) {
+          accumulator value;
+          std::memcpy(&value, payload + k * words, sizeof(value));
+          return value;
+        };
+        return c.result(join_as_watched(c, count, left.block_size, partial));
+      }
+    }
+    session.wait(mailbox, payload, result_words);
     result value;
-    session.wait(mailbox, &value, sizeof(result));
+    std::memcpy(&value, payload, sizeof(value));
     return value;
   }
 }

@@ -88,10 +88,11 @@ class cuda_session {
   /// own for a captured node, which the graph keeps.
   cuda_scratch scratch(partials kind, std::size_t bytes);
 
-  /// Room for a result of this many bytes, and the sequence number that says it is there. Blocking calls only.
-  cuda_mailbox mailbox(std::size_t bytes);
-  /// Waits until the mailbox's kernel has delivered, and copies the result. Throws cuda_error when the stream failed.
-  void wait(const cuda_mailbox& mailbox, void* result, std::size_t bytes);
+  /// Room for so many words, and the sequence number that says they are there. Blocking calls only.
+  cuda_mailbox mailbox(int words);
+  /// Waits until the kernel has written the mailbox's first `words` words, and copies what they carry, 4 bytes each.
+  /// Throws cuda_error when the stream failed.
+  void wait(const cuda_mailbox& mailbox, void* payload, int words);
   /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
   const void* fetch(const void* from, std::size_t bytes);
 

@@ -65,34 +65,44 @@ __device__ void publish_partial(const T& value, unsigned index, const cuda_scrat
   }
 }
 
-/// Waits for the partial result of `block`, and gives it.
+/// Whether the partial result of `block` is there; then it is in `value`.
 template <class T>
-__device__ T await_partial(unsigned block, const cuda_scratch& scratch, std::uint32_t number) {
+__device__ bool take_partial(T& value, unsigned block, const cuda_scratch& scratch, std::uint32_t number) {
   constexpr int units = tagged_units(sizeof(T));
-  std::uint32_t word[units * 3];
   const auto* const from = static_cast<const tagged_unit*>(scratch.partials) + std::size_t{block} * units;
+  tagged_unit unit[units];
+#pragma unroll
+  for (int k = 0; k < units; ++k) unit[k] = load_unit(from + k);
+  std::uint32_t word[units * 3];
+  bool there = true;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
-    tagged_unit unit = load_unit(from + k);
-    while (unit.tag != number) unit = load_unit(from + k);
-    word[3 * k] = unit.payload[0];
-    word[3 * k + 1] = unit.payload[1];
-    word[3 * k + 2] = unit.payload[2];
+    there &= unit[k].tag == number;
+    word[3 * k] = unit[k].payload[0];
+    word[3 * k + 1] = unit[k].payload[1];
+    word[3 * k + 2] = unit[k].payload[2];
   }
-  T value;
   memcpy(&value, word, sizeof(T));
-  return value;
+  return there;
 }
 
 /// What each thread of the watching block gathers of the other blocks' partial results, in an order that depends on the
-/// grid alone; thread 0 starts from the block's own.
+/// grid alone; thread 0 starts from the block's own. The lanes of a warp wait together: when some went ahead, the
+/// shuffles that follow took 0.1 us each.
 template <class Composite>
 __device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
                                const cuda_scratch& scratch, std::uint32_t number) {
+  constexpr unsigned warp = 32;
+  const unsigned others = self.count - 1;
   if (threadIdx.x != 0) value = c.identity();
 #pragma unroll 1
-  for (unsigned block = threadIdx.x; block < self.count - 1; block += blockDim.x) {
-    c.join(value, await_partial<typename Composite::accumulator_type>(block, scratch, number));
+  for (unsigned block = threadIdx.x; block / warp * warp < others; block += blockDim.x) {
+    typename Composite::accumulator_type partial;
+    bool there = false;
+    do {
+      there = take_partial(partial, block < others ? block : others - 1, scratch, number);
+    } while (!__all_sync(0xffffffffu, there));
+    if (block < others) c.join(value, partial);
   }
 }
 
@@ -107,6 +117,34 @@ __device__ inline void close_launch(const cuda_scratch& scratch, std::uint32_t n
     number = 0;
   }
   if (threadIdx.x == 0) *scratch.counter = number;
+}
+
+/// On the host, what the watching block makes of `count` partial results (`partial(k)` gives block k's) by
+/// gather_watched and shuffles: the same joins in the same order, so that both give the same bits.
+template <class Composite, class Partial>
+typename Composite::accumulator_type join_as_watched(const Composite& c, int count, int block_size,
+                                                     const Partial& partial) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr int warp = 32;
+  const auto combine = [&](accumulator* values) {
+    for (int delta = warp / 2; delta > 0; delta /= 2) {
+      for (int k = 0; k < delta; ++k) c.join(values[k], values[k + delta]);
+    }
+    return values[0];
+  };
+  accumulator of_warp[warp];
+  for (int w = 0; w < warp; ++w) {
+    of_warp[w] = c.identity();
+    if (w * warp >= block_size || w * warp >= count) continue;  // a warp that gathers nothing
+    accumulator values[warp];
+    for (int lane = 0; lane < warp; ++lane) {
+      const int thread = w * warp + lane;
+      values[lane] = thread == 0 ? partial(count - 1) : c.identity();
+      for (int block = thread; block < count - 1; block += block_size) c.join(values[lane], partial(block));
+    }
+    of_warp[w] = combine(values);
+  }
+  return count <= warp + 1 ? of_warp[0] : combine(of_warp);
 }
 
 }  // namespace fanin::detail
