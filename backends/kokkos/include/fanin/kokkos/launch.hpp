@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <fanin/kokkos/functors.hpp>
+#include <fanin/kokkos/host_fold.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
 
@@ -54,23 +55,27 @@ inline constexpr bool through_scratch =
     !is_host_space<Space> && (Composite::has_any_state || !fits_kokkos_block<Composite>);
 
 /// How many work items share `count` indices: as many as run at once, none with only a few indices.
-template <class Space>
-std::int64_t work_items(const Space& space, std::int64_t count) {
+inline std::int64_t work_items(std::int64_t threads, std::int64_t count) {
   constexpr std::int64_t least = 32;
-  const auto threads = static_cast<std::int64_t>(space.concurrency());
-  return std::clamp<std::int64_t>(count / least + (count % least != 0 ? 1 : 0), 1, std::max<std::int64_t>(threads, 1));
+  return std::clamp<std::int64_t>(count / least + (count % least != 0 ? 1 : 0), 1, threads);
 }
 
 /// Reduces into *slot, memory of MemorySpace. Returns before the end only if Blocks is false.
 template <class MemorySpace, bool Blocks, class Space, class F, class Composite>
-void reduce_to_slot(const Space& space, const std::string& label, std::int64_t first, std::int64_t count, const F& f,
-                    const Composite& c, kokkos_slot<typename Composite::accumulator_type>* slot) {
+void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const std::string& label, std::int64_t first,
+                    std::int64_t count, const F& f, const Composite& c,
+                    kokkos_slot<typename Composite::accumulator_type>* slot) {
   const kokkos_reducer<Composite, MemorySpace, Blocks> reducer(c, slot);
   if constexpr (Composite::has_any_state) {
     using share = kokkos_share<is_host_space<Space>>;
-    const std::int64_t items = work_items(space, count);
+    const std::int64_t items = work_items(state.threads(), count);
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
                             kokkos_share_functor<F, Composite, share>{f, c, {first, count, items}}, reducer);
+  } else if constexpr (is_host_space<Space>) {
+    // One work item a thread: Kokkos's own loop knows one accumulator only, and waits for it at every element.
+    const std::int64_t items = std::min(count, state.threads());
+    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
+                            kokkos_host_functor<F, Composite>{first, count, items, c, f}, reducer);
   } else {
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, count),
                             kokkos_element_functor<F, Composite>{f, c, first}, reducer);
@@ -86,7 +91,7 @@ auto* reduce_through_scratch(kokkos_state<Space>& state, const Space& space, con
   using share = kokkos_share<is_host_space<Space>>;
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
-  std::int64_t items = std::min(work_items(space, count), most);
+  std::int64_t items = std::min(work_items(state.threads(), count), most);
   auto* const partials = static_cast<slot*>(state.scratch(static_cast<std::size_t>(items) * sizeof(slot)));
   Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
                        kokkos_gather_functor<F, Composite, share>{f, c, {first, count, items}, partials});
@@ -113,7 +118,7 @@ typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const 
                         Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
       space.fence("fanin::parallel_reduce: for the value");
     } else {
-      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(space, label.get(), first, count, f, c, &total);
+      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c, &total);
     }
     return c.result(total.value);
   });
@@ -134,7 +139,7 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
         total = reduce_through_scratch(state, space, label.get(), first, count, f, c);
       } else {
         total = static_cast<slot*>(state.scratch(sizeof(slot)));
-        reduce_to_slot<typename Space::memory_space, false>(space, label.get(), first, count, f, c, total);
+        reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f, c, total);
       }
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),
                            kokkos_result_functor<Composite>{c, total, out});

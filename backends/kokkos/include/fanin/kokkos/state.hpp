@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include <Kokkos_Core.hpp>
@@ -16,7 +18,9 @@ class kokkos_state final : public kokkos_resource {
  public:
   using memory_space = typename Space::memory_space;
 
-  explicit kokkos_state(const Space& space) : space_{space} { kokkos_lifetime::get().add(*this); }
+  explicit kokkos_state(const Space& space) : space_{space}, threads_{std::max<std::int64_t>(space.concurrency(), 1)} {
+    kokkos_lifetime::get().add(*this);
+  }
   ~kokkos_state() { kokkos_lifetime::get().remove(*this); }
 
   /// The instance. Throws state_error after Kokkos was finalised.
@@ -24,6 +28,10 @@ class kokkos_state final : public kokkos_resource {
     if (!kokkos_lifetime::get().is_alive()) kokkos_lifetime::throw_finalized(call);
     return *space_;
   }
+
+  /// How many threads run at once, as it was when the object was made: to ask OpenMP takes longer than a small launch
+  /// may lose.
+  std::int64_t threads() const noexcept { return threads_; }
 
   /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size
   /// grows, after earlier work has ended. To be called with the instance to oneself.
@@ -58,6 +66,7 @@ class kokkos_state final : public kokkos_resource {
   }
 
   std::optional<Space> space_;
+  std::int64_t threads_;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
 };

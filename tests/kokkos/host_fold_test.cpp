@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "spaces.hpp"
+
+// What a thread of a host space folds in vectors and blocks, against the serial backend: at sizes around both, with
+// NaN of either sign, zeros of either sign, infinities and ties in every place.
+
+namespace {
+
+/// Bit for bit, except that one NaN is as good as another.
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+    return a == b && std::signbit(a) == std::signbit(b);
+  } else {
+    return a == b;
+  }
+}
+template <class T>
+bool same(const fanin::value_index<T>& a, const fanin::value_index<T>& b) {
+  return same(a.value, b.value) && a.index == b.index;
+}
+template <class T>
+bool same(const fanin::min_max_value<T>& a, const fanin::min_max_value<T>& b) {
+  return same(a.min, b.min) && same(a.max, b.max);
+}
+template <class T>
+bool same(const fanin::min_max_index<T>& a, const fanin::min_max_index<T>& b) {
+  return same(a.min, b.min) && same(a.max, b.max) && a.min_index == b.min_index && a.max_index == b.max_index;
+}
+
+/// The span, f(i), f(i, acc&), and f(i) from an index other than 0.
+template <class Space, class Reducer, class T>
+void compare(const std::vector<T>& values, Reducer reducer, const char* what) {
+  fanin::kokkos<Space> exec;
+  const fanin::serial oracle;
+  const auto n = static_cast<std::int64_t>(values.size());
+  const load<T> f{values.data()};
+  const fold_in<Reducer> g{values.data(), reducer};
+  const auto expected = fanin::reduce(oracle, values, reducer);
+  EXPECT_TRUE(same(fanin::reduce(exec, values, reducer), expected)) << what << ", span, n = " << n;
+  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n), f, reducer), expected)) << what << ", f(i), n = " << n;
+  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n), g, reducer), expected))
+      << what << ", f(i, acc), n = " << n;
+  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n / 3, n), f, reducer),
+                   fanin::parallel_reduce(fanin::range(oracle, n / 3, n), f, reducer)))
+      << what << ", f(i) from n / 3, n = " << n;
+}
+
+template <class Space, class T>
+void compare_all(const std::vector<T>& values, const char* what) {
+  compare<Space>(values, fanin::min<T>{}, what);
+  compare<Space>(values, fanin::max<T>{}, what);
+  compare<Space>(values, fanin::min_max<T>{}, what);
+  compare<Space>(values, fanin::min_loc<T>{}, what);
+  compare<Space>(values, fanin::max_loc<T>{}, what);
+  compare<Space>(values, fanin::min_max_loc<T>{}, what);
+}
+
+/// Around one vector, eight accumulators, a block of 8 KiB, two threads' blocks.
+template <class T>
+std::vector<std::size_t> sizes() {
+  constexpr std::size_t block = 8192 / sizeof(T);
+  std::vector<std::size_t> list;
+  for (std::size_t n = 0; n <= 70; ++n) list.push_back(n);
+  for (const std::size_t n : {block - 1, block, block + 1, 2 * block, 2 * block + 17, 5 * block + 3}) list.push_back(n);
+  return list;
+}
+
+template <class T>
+std::vector<T> some_of(const std::vector<T>& choice, std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 engine(seed + n);
+  std::uniform_int_distribution<std::size_t> pick(0, choice.size() - 1);
+  std::vector<T> values(n);
+  for (T& value : values) value = choice[pick(engine)];
+  return values;
+}
+
+template <class T>
+std::vector<T> spread(std::size_t n) {
+  std::mt19937_64 engine(n);
+  std::vector<T> values(n);
+  for (T& value : values) {
+    if constexpr (std::is_floating_point_v<T>) {
+      value = std::uniform_real_distribution<T>(-1, 1)(engine);
+    } else {
+      value = static_cast<T>(engine());
+    }
+  }
+  return values;
+}
+
+template <class Space, class T>
+void floats() {
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const T zero = 0;
+  for (const std::size_t n : sizes<T>()) {
+    compare_all<Space>(spread<T>(n), "uniform");
+    compare_all<Space>(some_of<T>({-zero, zero}, n, 1), "zeros");
+    compare_all<Space>(std::vector<T>(n, -zero), "-0");
+    compare_all<Space>(some_of<T>({-zero, zero, T{1}}, n, 2), "zeros and 1");
+    compare_all<Space>(some_of<T>({-zero, zero, T{-1}}, n, 3), "zeros and -1");
+    compare_all<Space>(std::vector<T>(n, infinity), "infinity");
+    compare_all<Space>(std::vector<T>(n, -infinity), "-infinity");
+    compare_all<Space>(some_of<T>({infinity, -infinity, nan}, n, 4), "infinities and NaN");
+    compare_all<Space>(some_of<T>({nan, -nan}, n, 5), "NaN");
+  }
+  // One odd element, in every place of a vector, of a block's end and beginning.
+  for (const std::size_t n : {std::size_t{67}, 8192 / sizeof(T) + 35}) {
+    for (std::size_t at = 0; at < n; at += at < 70 || at > n - 70 ? 1 : 61) {
+      for (const T odd : {nan, -nan, -zero, zero, T{-2}, T{2}, infinity}) {
+        for (const T other : {T{1}, T{-1}, zero, -zero}) {
+          std::vector<T> values(n, other);
+          values[at] = odd;
+          fanin::kokkos<Space> exec;
+          const fanin::serial oracle;
+          const fanin::min_max_loc<T> both;
+          EXPECT_TRUE(same(fanin::reduce(exec, values, both), fanin::reduce(oracle, values, both)))
+              << odd << " at " << at << " of " << n << " times " << other;
+        }
+      }
+    }
+  }
+}
+
+template <class Space, class T>
+void integers() {
+  for (const std::size_t n : sizes<T>()) {
+    compare_all<Space>(spread<T>(n), "uniform");
+    compare_all<Space>(some_of<T>({std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}, n, 1), "limits");
+    compare_all<Space>(std::vector<T>(n, std::numeric_limits<T>::max()), "largest");
+    compare_all<Space>(std::vector<T>(n, std::numeric_limits<T>::lowest()), "lowest");
+  }
+}
+
+template <class Space>
+using kokkos_host_fold = kokkos_case<Space>;
+TYPED_TEST_SUITE(kokkos_host_fold, host_spaces);
+
+TYPED_TEST(kokkos_host_fold, extremes_of_floats) { floats<TypeParam, float>(); }
+TYPED_TEST(kokkos_host_fold, extremes_of_doubles) { floats<TypeParam, double>(); }
+TYPED_TEST(kokkos_host_fold, extremes_of_integers) {
+  integers<TypeParam, std::int8_t>();
+  integers<TypeParam, std::uint16_t>();
+  integers<TypeParam, std::int32_t>();
+  integers<TypeParam, std::uint32_t>();
+  integers<TypeParam, std::int64_t>();
+  integers<TypeParam, std::uint64_t>();
+}
+
+/// Each reducer goes over the block by itself; f is called once for every index all the same.
+TYPED_TEST(kokkos_host_fold, several_reducers_read_one_block) {
+  struct counted {
+    const std::int32_t* data;
+    std::int32_t* calls;
+    std::int32_t operator()(std::int64_t i) const {
+      ++calls[i];
+      return data[i];
+    }
+  };
+  fanin::kokkos<TypeParam> exec;
+  const fanin::min_loc<std::int32_t> least;
+  const fanin::sum<std::int32_t> sum;
+  const fanin::max<std::int32_t> most;
+  for (const std::size_t n : sizes<std::int32_t>()) {
+    const auto values = spread<std::int32_t>(n);
+    std::vector<std::int32_t> calls(n);
+    const auto expected = fanin::reduce(fanin::serial{}, values, least, sum, most);
+    EXPECT_EQ(fanin::reduce(exec, values, least, sum, most), expected) << n;
+    const auto range = fanin::range(exec, n);
+    EXPECT_EQ(fanin::parallel_reduce(range, counted{values.data(), calls.data()}, least, sum, most), expected) << n;
+    EXPECT_EQ(calls, std::vector<std::int32_t>(n, 1)) << n;
+  }
+}
+
+/// A value that differs for each reducer, or that has to be converted first.
+TYPED_TEST(kokkos_host_fold, values_that_are_not_the_reducers_own) {
+  fanin::kokkos<TypeParam> exec;
+  const auto values = spread<double>(5000);
+  const double* const x = values.data();
+  const auto halves = [=](std::int64_t i) { return static_cast<float>(x[i]) / 2; };
+  const auto pairs = [=](std::int64_t i) { return fanin::tuple{x[i], -x[i]}; };
+  const fanin::serial oracle;
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, 5000), halves, fanin::min_loc<double>{}),
+            fanin::parallel_reduce(fanin::range(oracle, 5000), halves, fanin::min_loc<double>{}));
+  EXPECT_EQ(
+      fanin::parallel_reduce(fanin::range(exec, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}),
+      fanin::parallel_reduce(fanin::range(oracle, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}));
+}
+
+/// Eight accumulators, whatever is in between: sums differ by rounding only, and not from run to run.
+TYPED_TEST(kokkos_host_fold, sums) {
+  fanin::kokkos<TypeParam> exec;
+  for (const std::size_t n : sizes<float>()) {
+    const auto values = spread<float>(n);
+    const auto words = spread<std::uint64_t>(n);
+    EXPECT_EQ(fanin::reduce(exec, words, fanin::sum<std::uint64_t>{}),
+              fanin::reduce(fanin::serial{}, words, fanin::sum<std::uint64_t>{}))
+        << n;
+    const float sum = fanin::reduce(exec, values, fanin::sum<float>{});
+    const double exact = fanin::parallel_reduce(
+        fanin::range(fanin::serial{}, n),
+        [&](std::int64_t i) { return static_cast<double>(values[static_cast<std::size_t>(i)]); }, fanin::sum<double>{});
+    EXPECT_NEAR(static_cast<double>(sum), exact, 1.2e-7 * static_cast<double>(n * n)) << n;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(fanin::reduce(exec, values, fanin::sum<float>{})),
+              std::bit_cast<std::uint32_t>(sum))
+        << n;
+  }
+}
+
+}  // namespace
