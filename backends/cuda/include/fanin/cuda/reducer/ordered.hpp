@@ -36,6 +36,9 @@ struct ordered_key {
     }
   }
 
+  /// The key of -0 for a minimum, of +0 for a maximum.
+  FANIN_FUNCTION static constexpr type preferred_zero() { return of(Least ? -T{0} : T{0}); }
+
   FANIN_FUNCTION static constexpr T value(type key) {
     if constexpr (std::floating_point<T>) {
       if (key == 0) return std::numeric_limits<T>::quiet_NaN();
@@ -52,6 +55,33 @@ struct ordered_key {
   static constexpr type top = type{1} << (digits - 1);
 };
 
+/// The preferred one of Count values, NaN if there is one; of zeros of both signs one or the other.
+template <bool Least, int Count, class T>
+FANIN_FUNCTION constexpr T roughly_preferred(const T* values) {
+  T best = values[0];
+  for (int k = 1; k < Count; ++k) {
+    const T other = values[k];
+    if constexpr (std::is_same_v<T, float>) {
+      best = Least ? minimum(best, other) : maximum(best, other);  // one instruction
+    } else {
+      const bool takes = (Least ? other < best : best < other) | (other != other);
+      best = takes ? other : best;
+    }
+  }
+  return best;
+}
+
+/// The lowest key of Count values.
+template <class Key, int Count, class T>
+FANIN_FUNCTION constexpr typename Key::type lowest_key(const T* values) {
+  typename Key::type best = Key::of(values[0]);
+  for (int k = 1; k < Count; ++k) {
+    const typename Key::type other = Key::of(values[k]);
+    best = other < best ? other : best;
+  }
+  return best;
+}
+
 /// min or max.
 template <class T, bool Least>
 struct ordered_extreme {
@@ -63,6 +93,15 @@ struct ordered_extreme {
   FANIN_FUNCTION constexpr accumulator_type identity() const { return key::none; }
   FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t) const {
     join(acc, key::of(value));
+  }
+  /// See composite::fold_tile: 4 instructions an element instead of 10. Rows that repeat the first change nothing.
+  template <int Rows, int Columns>
+  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t, std::int64_t,
+                                          int) const {
+    const T best = roughly_preferred<Least, Rows * Columns>(values);
+    accumulator_type found = key::of(best);
+    if (best == T{0}) found = lowest_key<key, Rows * Columns>(values);
+    join(acc, found);
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     into = from < into ? from : into;
@@ -97,17 +136,25 @@ struct ordered_place {
   FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
     join(acc, accumulator_type::of(key::of(value), index));
   }
-  /// See composite::fold_tile. The best of the tile costs one or a few instructions an element; where it stands is
-  /// looked for only if it beats what the thread has, which becomes rare. Rows that repeat the first change nothing.
+  /// See composite::fold_tile. The best of the tile costs a few instructions an element; where it stands is looked for
+  /// only if it may beat what the thread has, which becomes rare. Rows that repeat the first change nothing.
   template <int Rows, int Columns>
   FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t first,
                                           std::int64_t row_step, int) const {
-    const typename key::type best = best_of<Rows * Columns>(values);
-    if ((best < acc.key) | (!key::none_is_no_value & (acc.index_high == no_index_high))) {
-      int at = Rows * Columns - 1;
-      for (int k = at - 1; k >= 0; --k) at = key::of(values[k]) == best ? k : at;
-      acc = accumulator_type::of(best, first + at / Columns * row_step + at % Columns);
+    constexpr int count = Rows * Columns;
+    const T preferred = roughly_preferred<Least, count>(values);
+    const bool is_zero = std::floating_point<T> & (preferred == T{0});
+    typename key::type best = is_zero ? key::preferred_zero() : key::of(preferred);
+    if (!((best < acc.key) | (!key::none_is_no_value & (acc.index_high == no_index_high)))) return;
+    int at = count - 1;
+    if (is_zero | (preferred != preferred)) {
+      best = lowest_key<key, count>(values);
+      if (!(best < acc.key)) return;
+      for (int k = count - 2; k >= 0; --k) at = key::of(values[k]) == best ? k : at;
+    } else {
+      for (int k = count - 2; k >= 0; --k) at = values[k] == preferred ? k : at;
     }
+    acc = accumulator_type::of(best, first + at / Columns * row_step + at % Columns);
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     // No && and ||: they would branch.
@@ -122,22 +169,6 @@ struct ordered_place {
 
  private:
   static constexpr auto no_index_high = static_cast<std::int32_t>(no_index >> 32);
-
-  template <int Count>
-  FANIN_FUNCTION static constexpr typename key::type best_of(const T* values) {
-    if constexpr (std::is_same_v<T, double>) {
-      typename key::type best = key::of(values[0]);
-      for (int k = 1; k < Count; ++k) {
-        const typename key::type other = key::of(values[k]);
-        best = other < best ? other : best;
-      }
-      return best;
-    } else {
-      T best = values[0];
-      for (int k = 1; k < Count; ++k) best = Least ? minimum(best, values[k]) : maximum(best, values[k]);
-      return key::of(best);
-    }
-  }
 };
 
 /// Two of them over the same elements, as one reducer with a result of its own.

@@ -212,7 +212,7 @@ decltype(auto) with_span_source(const T* data, std::int64_t count, const Use& us
     throw invalid_argument("fanin::reduce: the array's address is no multiple of its type's alignment, " +
                            std::to_string(alignof(T)) + " bytes");
   }
-  if constexpr (alignment != 0 && alignof(T) % alignment == 0) {
+  if constexpr (alignment != 0 && alignof(T) >= alignment) {
     return use(make_span_source(data, count));
   } else {
     if constexpr (alignment != 0) {

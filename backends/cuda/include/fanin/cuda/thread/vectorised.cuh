@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/thread/source.cuh>
@@ -67,13 +68,24 @@ __device__ void accumulate_values(const Source& source, const Composite& c, type
   c.template fold_tile<sizeof...(K), 1>(state, value, source.index(first), step, sizeof...(K));
 }
 
+/// Whether Count values of a source can be held before they are folded.
+template <class Source, int Count>
+inline constexpr bool values_fit_registers = [] {
+  constexpr std::size_t most_bytes = 128;
+  if constexpr (Source::value_size == 0) {
+    return false;
+  } else {
+    return Source::value_size * Count <= most_bytes &&
+           std::is_trivially_default_constructible_v<typename Source::value_type>;
+  }
+}();
+
 /// Count elements, step apart: together where the source gives values that fit registers, else in a row, in which the
 /// compiler issues their loads together where it can.
 template <int Count, class Source, class Composite>
 __device__ void accumulate_together(const Source& source, const Composite& c, typename Composite::state_type& state,
                                     std::int64_t first, std::int64_t step) {
-  constexpr std::size_t value_bytes = 128;
-  if constexpr (Source::value_size != 0 && Source::value_size * Count <= value_bytes) {
+  if constexpr (values_fit_registers<Source, Count>) {
     accumulate_values(source, c, state, first, step, std::make_integer_sequence<int, Count>{});
   } else {
 #pragma unroll
@@ -81,19 +93,35 @@ __device__ void accumulate_together(const Source& source, const Composite& c, ty
   }
 }
 
-/// What is left of fewer than 2 * Count elements a thread, a grid's width apart.
+/// The last round, of up to Count elements a thread, a grid's width apart. All values that there are before the first
+/// fold, again.
 template <int Count, class Source, class Composite>
 __device__ void gather_rest(const Source& source, const Composite& c, typename Composite::state_type& state,
-                            std::int64_t mine, std::int64_t done, std::int64_t threads) {
-  if (done + threads * Count <= source.count) {
-    accumulate_together<Count>(source, c, state, mine, threads);
-    done += threads * Count;
-    mine += threads * Count;
-  }
-  if constexpr (Count > 1) {
-    gather_rest<Count / 2>(source, c, state, mine, done, threads);
+                            std::int64_t mine, std::int64_t threads) {
+  if (mine >= source.count) return;
+  if constexpr (values_fit_registers<Source, Count>) {
+    typename Source::value_type value[Count]{};
+    int rows = 0;
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      const std::int64_t at = mine + k * threads;
+      if (at < source.count) {
+        value[k] = source.value(at);
+        ++rows;
+      }
+    }
+    all_loads_first();
+#pragma unroll
+    for (int k = 1; k < Count; ++k) {
+      if (k >= rows) value[k] = value[0];
+    }
+    c.template fold_tile<Count, 1>(state, value, source.index(mine), threads, rows);
   } else {
-    for (; mine < source.count; mine += threads) source.accumulate(c, state, mine);
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      const std::int64_t at = mine + k * threads;
+      if (at < source.count) source.accumulate(c, state, at);
+    }
   }
 }
 
@@ -112,7 +140,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
     accumulate_together<Elements>(source, c, state, mine, static_cast<std::int64_t>(blockDim.x));
   }
   mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  gather_rest<(Elements + 1) / 2>(source, c, state, mine, done, threads);
+  gather_rest<Elements>(source, c, state, mine, threads);
 }
 
 }  // namespace fanin::detail
