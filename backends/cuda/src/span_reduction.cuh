@@ -9,15 +9,17 @@ namespace fanin::detail {
 template <class Reducer>
 auto cuda_span_reduction<Reducer>::reduce(const cuda_handle& handle, const char* label, const element* data,
                                           std::int64_t count, const Reducer& reducer) -> result {
-  return reduce_blocking<cuda_strategy::one_pass>(handle, label, make_span_source(data, count),
-                                                  make_composite(substitute_reducer(reducer)));
+  return with_span_source(data, count, [&](const auto& source) {
+    return reduce_blocking<cuda_strategy::one_pass>(handle, label, source, make_composite(substitute_reducer(reducer)));
+  });
 }
 
 template <class Reducer>
 void cuda_span_reduction<Reducer>::reduce_into(const cuda_handle& handle, const char* label, result* out,
                                                const element* data, std::int64_t count, const Reducer& reducer) {
-  reduce_ordered<cuda_strategy::one_pass>(handle, label, out, make_span_source(data, count),
-                                          make_composite(substitute_reducer(reducer)));
+  with_span_source(data, count, [&](const auto& source) {
+    reduce_ordered<cuda_strategy::one_pass>(handle, label, out, source, make_composite(substitute_reducer(reducer)));
+  });
 }
 
 }  // namespace fanin::detail
