@@ -19,6 +19,7 @@
 #include "harness/options.hpp"
 #include "harness/registry.hpp"
 #include "harness/runner.hpp"
+#include "harness/tuning.hpp"
 
 namespace {
 
@@ -67,6 +68,14 @@ int run(int argc, char** argv) {
     return 0;
   }
 
+  if (chosen->tune) {
+    all.contenders = all_tunings().contenders;
+    if (gpu == nullptr || all.contenders.empty()) {
+      fmt::print(stderr, "fanin-perf: --tune needs a GPU and a build with CUDA{}\n",
+                 gpu == nullptr ? ": " + why_not : std::string());
+      return 2;
+    }
+  }
   if (gpu == nullptr) leave_out_what_cannot_run(all.contenders, *chosen, why_not);
   if (std::none_of(all.contenders.begin(), all.contenders.end(),
                    [&](const contender& who) { return chosen->selects(who); })) {
@@ -86,8 +95,9 @@ int run(int argc, char** argv) {
     return 2;
   }
 
+  if (chosen->tune) fmt::print("{}", tuning_table(result));
   if (chosen->json.empty()) {
-    fmt::print("{}", to_table(result));
+    if (!chosen->tune) fmt::print("{}", to_table(result));
   } else {
     write_json(chosen->json, result, *chosen, all.versions, gpu.get());
     fmt::print("fanin-perf: {} measurements written to {}\n", result.rows.size(), chosen->json);

@@ -108,11 +108,11 @@ struct accumulating_form {
 template <class T, operation Op, class Form, class Strategy, destination To>
 class fanin_cuda_call final : public call {
  public:
-  explicit fanin_cuda_call(const workload& work)
+  explicit fanin_cuda_call(const workload& work, const fanin::cuda_tuning& tuning = {})
       : work_(work),
         stream_(static_cast<cudaStream_t>(work.stream)),
         gpu_(stream_),
-        exec_(gpu_.with<Strategy>()),
+        exec_(gpu_.with<Strategy>(tuning)),
         on_device_(1) {}
 
   void run(std::int64_t first, std::int64_t count) override {
@@ -163,9 +163,11 @@ struct fanin_cuda_family {
     return Choice::template offers<T, Op>();
   }
 
+  fanin::cuda_tuning tuning{};
+
   template <class T, operation Op>
   std::unique_ptr<call> make(const workload& work) const {
-    return std::make_unique<fanin_cuda_call<T, Op, Form, Strategy, To>>(work);
+    return std::make_unique<fanin_cuda_call<T, Op, Form, Strategy, To>>(work, tuning);
   }
 };
 
@@ -182,9 +184,9 @@ inline void set_order(contender& who, const fanin::cuda_recipe& recipe) {
   who.joins += leaves_all_threads ? blocks * recipe.block_size : blocks;
 }
 
-/// Adds a strategy in a form, to both destinations; one that finishes on the host has only that one.
-template <class Form, class Strategy, class Choice>
-void add_fanin_cuda_rows(contender_list& to) {
+/// A strategy in a form, but for where its result goes.
+template <class Form, class Strategy>
+contender describe_fanin_cuda() {
   contender who;
   who.name = "fanin";
   who.backend = "cuda";
@@ -193,6 +195,13 @@ void add_fanin_cuda_rows(contender_list& to) {
   who.where = place::gpu;
   set_order(who, Strategy::recipe);
   who.propagates_nan = std::is_same_v<Form, span_form> || std::is_same_v<Form, value_form>;
+  return who;
+}
+
+/// Adds a strategy in a form, to both destinations; one that finishes on the host has only that one.
+template <class Form, class Strategy, class Choice>
+void add_fanin_cuda_rows(contender_list& to) {
+  contender who = describe_fanin_cuda<Form, Strategy>();
   if constexpr (is_stream_ordered(Strategy::recipe)) {
     who.to = destination::device;
     who.capturable = true;

@@ -60,6 +60,7 @@ struct contender {
   std::string backend;   ///< serial, kokkos-serial, kokkos-openmp, kokkos-cuda, cuda
   std::string strategy;  ///< of Fanin's; empty elsewhere
   std::string form;      ///< span, f(i), f(i, acc)
+  std::string tuning;    ///< of Fanin's strategy, as it is written in a program; empty: the strategy's own choice
   place where = place::one_thread;
   destination to = destination::host;
   bool capturable = false;     ///< to the device: its calls can be captured into a CUDA graph

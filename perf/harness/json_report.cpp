@@ -159,6 +159,7 @@ std::string contender::label() const {
   std::string text = name;
   if (!strategy.empty()) text += " " + strategy;
   if (!form.empty() && form != "span") text += ", " + form;
+  if (!tuning.empty()) text += " " + tuning;
   if (backend.starts_with("kokkos-")) {
     text += " " + (name == "kokkos" ? backend.substr(std::string_view("kokkos-").size()) : backend);
   }

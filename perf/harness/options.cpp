@@ -257,6 +257,11 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
       ->default_str("off");
   app.add_flag("--quick", chosen.quick, "A short look: f32 sum of 2^10, 2^16 and 2^20 elements, short series")
       ->default_str("off");
+  app.add_flag(
+         "--tune", chosen.tune,
+         "Instead of contenders: the default CUDA strategy with other blocks and grids, and by bulk copies; prints "
+         "what to ask for on this GPU, if anything")
+      ->default_str("off");
   app.add_flag("--list", chosen.list, "Name what can be chosen, and exit")->default_str("off");
 
   try {

@@ -35,6 +35,7 @@ struct options {
   std::vector<input_choice> inputs;
   bool with_synthetic = false;  ///< beside inputs; without inputs they are always measured
   bool quick = false;
+  bool tune = false;  ///< blocks and grids of the default CUDA strategy, instead of contenders
   bool list = false;
 
   bool selects(const contender& who) const;

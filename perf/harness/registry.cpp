@@ -35,6 +35,14 @@ registry all_contenders() {
   return all;
 }
 
+registry all_tunings() {
+  registry all;
+#if FANIN_PERF_HAS_CUDA
+  add_fanin_cuda_tunings(all);
+#endif
+  return all;
+}
+
 #if !FANIN_PERF_HAS_KOKKOS
 std::shared_ptr<void> start_kokkos() { return nullptr; }
 #endif

@@ -27,6 +27,7 @@ void add_fanin_kokkos_serial(registry& to);
 void add_fanin_kokkos_openmp(registry& to);
 void add_fanin_cuda(registry& to);
 void add_fanin_cuda_index(registry& to);
+void add_fanin_cuda_tunings(registry& to);
 void add_kokkos_cuda(registry& to);
 void add_cub(registry& to);
 void add_cub_wheel(registry& to);
@@ -36,6 +37,10 @@ void add_cublas(registry& to);
 /// All of them, in the order of the tables. They are made before Kokkos is initialised, and touch no
 /// device until they are prepared for a workload.
 registry all_contenders();
+
+/// --tune: the default CUDA strategy and its bulk form with their own and with other blocks and grids. Empty in a build
+/// without CUDA.
+registry all_tunings();
 
 /// Holds Kokkos initialised while it lives; null in a build without Kokkos.
 std::shared_ptr<void> start_kokkos();

@@ -23,6 +23,7 @@
 #include "harness/options.hpp"
 #include "harness/oracle.hpp"
 #include "harness/runner.hpp"
+#include "harness/tuning.hpp"
 #include "harness/values.hpp"
 
 namespace {
@@ -599,6 +600,36 @@ TEST(run, wrong_contenders_are_reported_and_not_timed) {
     EXPECT_TRUE(result.rows[k + 1].series_us.empty());
     EXPECT_EQ(result.rows[k + 2].fault, "cannot be prepared");
   }
+}
+
+TEST(tuning, the_fastest_is_named_where_it_is_certainly_faster) {
+  contender own;
+  own.name = "fanin";
+  own.strategy = "one_pass";
+  contender other = own;
+  other.tuning = "{.block_size = 256, .blocks_per_sm = 2}";
+  run_result found;
+  const auto add = [&](const contender& who, std::int64_t n, std::vector<double> series) {
+    row r;
+    r.who = &who;
+    r.n = n;
+    r.how = timing::calls;
+    r.time_us = series[1];
+    r.series_us = std::move(series);
+    found.rows.push_back(r);
+  };
+  add(own, 1000, {4, 4, 4.1});
+  add(other, 1000, {2, 2, 2.05});
+  add(own, 2000, {4, 4, 4});
+  add(other, 2000, {5, 3.9, 2});
+  const std::string text = tuning_table(found);
+  EXPECT_NE(text.find("2.000 (2.000 to 2.000) gpu.with<fanin::cuda_strategy::one_pass>({.block_size = 256, "
+                      ".blocks_per_sm = 2})"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2000 calls        4.00       3.90                       the default is as fast as any"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace
