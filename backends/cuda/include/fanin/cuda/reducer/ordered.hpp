@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <fanin/cuda/reducer/rank.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
@@ -82,6 +83,25 @@ FANIN_FUNCTION constexpr typename Key::type lowest_key(const T* values) {
   return best;
 }
 
+/// A key as words: see rank.hpp.
+template <class Key>
+FANIN_FUNCTION constexpr auto rank_of_key(Key key) {
+  if constexpr (sizeof(Key) == 4) {
+    return rank_words<1>{{key}};
+  } else {
+    return rank_words<2>{{static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key)}};
+  }
+}
+
+template <class Key>
+FANIN_FUNCTION constexpr Key key_of_rank(const std::uint32_t* words) {
+  if constexpr (sizeof(Key) == 4) {
+    return words[0];
+  } else {
+    return Key{words[0]} << 32 | words[1];
+  }
+}
+
 /// min or max.
 template <class T, bool Least>
 struct ordered_extreme {
@@ -94,19 +114,27 @@ struct ordered_extreme {
   FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t) const {
     join(acc, key::of(value));
   }
-  /// See composite::fold_tile: 4 instructions an element instead of 10. Rows that repeat the first change nothing.
+  /// See composite::fold_tile: for double 4 instructions an element instead of 10. Rows that repeat the first change
+  /// nothing.
   template <int Rows, int Columns>
   FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t, std::int64_t,
                                           int) const {
     const T best = roughly_preferred<Least, Rows * Columns>(values);
     accumulator_type found = key::of(best);
-    if (best == T{0}) found = lowest_key<key, Rows * Columns>(values);
+    if constexpr (std::is_same_v<T, double>) {
+      if (best == 0) found = lowest_key<key, Rows * Columns>(values);
+    }
     join(acc, found);
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     into = from < into ? from : into;
   }
   FANIN_FUNCTION constexpr T result(const accumulator_type& acc) const { return key::value(acc); }
+
+  FANIN_FUNCTION static constexpr auto rank(const accumulator_type& acc) { return rank_of_key(acc); }
+  FANIN_FUNCTION static constexpr accumulator_type of_rank(const rank_words<sizeof(accumulator_type) / 4>& rank) {
+    return key_of_rank<accumulator_type>(rank.words);
+  }
 };
 
 /// A key and where its value stands: 12 bytes for a key of 4.
@@ -167,7 +195,24 @@ struct ordered_place {
     return {key::value(acc.key), index_or_none(acc.index())};
   }
 
+  /// The key, then the index, whose order as unsigned is that as signed with the sign bit turned.
+  FANIN_FUNCTION static constexpr auto rank(const accumulator_type& acc) {
+    rank_words<key_words + 2> rank{};
+    const auto of_key = rank_of_key(acc.key);
+    for (int k = 0; k < key_words; ++k) rank.words[k] = of_key.words[k];
+    rank.words[key_words] = static_cast<std::uint32_t>(acc.index_high) ^ sign_bit;
+    rank.words[key_words + 1] = acc.index_low;
+    return rank;
+  }
+  FANIN_FUNCTION static constexpr accumulator_type of_rank(
+      const rank_words<static_cast<int>(sizeof(typename key::type) / 4) + 2>& rank) {
+    return {key_of_rank<typename key::type>(rank.words), rank.words[key_words + 1],
+            static_cast<std::int32_t>(rank.words[key_words] ^ sign_bit)};
+  }
+
  private:
+  static constexpr int key_words = static_cast<int>(sizeof(typename key::type) / 4);
+  static constexpr std::uint32_t sign_bit = 0x80000000u;
   static constexpr auto no_index_high = static_cast<std::int32_t>(no_index >> 32);
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <fanin/cuda/reducer/rank.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
@@ -60,5 +61,8 @@ struct packed_sum : sum<T, Acc> {
   }
 #endif
 };
+
+template <class T, class Acc>
+inline constexpr bool is_word_sum<packed_sum<T, Acc>> = is_word_sum<sum<T, Acc>>;
 
 }  // namespace fanin::detail

@@ -14,23 +14,28 @@
 /// Which built-in reducers the CUDA backend replaces by others that give the same result faster.
 namespace fanin::detail {
 
-/// The reducer that stands for R where no functor binds to R's accumulator. float's minimum is one instruction (see
-/// minimum()), integers' too.
+/// The reducer that stands for R where no functor binds to R's accumulator.
 template <class R>
 struct substitute {
   using type = R;
 };
-template <>
-struct substitute<min<double>> {
-  using type = ordered_extreme<double, true>;
+/// Types of 4 and 8 bytes; smaller ones gain nothing.
+template <class T>
+inline constexpr bool has_ordered_key = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+template <class T>
+  requires has_ordered_key<T>
+struct substitute<min<T>> {
+  using type = ordered_extreme<T, true>;
 };
-template <>
-struct substitute<max<double>> {
-  using type = ordered_extreme<double, false>;
+template <class T>
+  requires has_ordered_key<T>
+struct substitute<max<T>> {
+  using type = ordered_extreme<T, false>;
 };
-template <>
-struct substitute<min_max<double>> {
-  using type = ordered_pair<ordered_extreme<double, true>, ordered_extreme<double, false>, min_max_value<double>>;
+template <class T>
+  requires has_ordered_key<T>
+struct substitute<min_max<T>> {
+  using type = ordered_pair<ordered_extreme<T, true>, ordered_extreme<T, false>, min_max_value<T>>;
 };
 template <class T>
   requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
