@@ -41,9 +41,9 @@ struct ordered_key {
   FANIN_FUNCTION static constexpr type preferred_zero() { return of(Least ? -T{0} : T{0}); }
 
   FANIN_FUNCTION static constexpr T value(type key) {
+    if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
     if constexpr (std::floating_point<T>) {
       if (key == 0) return std::numeric_limits<T>::quiet_NaN();
-      if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
       const type ascending = Least ? key : ~key;
       return std::bit_cast<T>(ascending ^ ((ascending & top) != 0 ? top : ~type{0}));
     } else {
@@ -173,7 +173,7 @@ struct ordered_place {
     const T preferred = roughly_preferred<Least, count>(values);
     const bool is_zero = std::floating_point<T> & (preferred == T{0});
     typename key::type best = is_zero ? key::preferred_zero() : key::of(preferred);
-    if (!((best < acc.key) | (!key::none_is_no_value & (acc.index_high == no_index_high)))) return;
+    if (!((best < acc.key) | (!key::none_is_no_value & (acc.index() == no_index)))) return;
     int at = count - 1;
     if (is_zero | (preferred != preferred)) {
       best = lowest_key<key, count>(values);
@@ -213,7 +213,6 @@ struct ordered_place {
  private:
   static constexpr int key_words = static_cast<int>(sizeof(typename key::type) / 4);
   static constexpr std::uint32_t sign_bit = 0x80000000u;
-  static constexpr auto no_index_high = static_cast<std::int32_t>(no_index >> 32);
 };
 
 /// Two of them over the same elements, as one reducer with a result of its own.
