@@ -3,9 +3,13 @@
 //
 #include <gtest/gtest.h>
 
+#include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/cuda/thread/fold_n.cuh>
@@ -14,6 +18,7 @@
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/composite.hpp>
 
+#include "support/expect_invalid.hpp"
 #include "support/functors.hpp"
 
 /// The thread stages of the CUDA backend, run on the host by recorded coverage: for every grid, block, count and
@@ -21,17 +26,59 @@
 namespace fanin_test {
 namespace {
 
+/// The index that an element holds in all its parts, or -1.
+template <class T>
+  requires std::is_arithmetic_v<T>
+std::int64_t index_in(T element) {
+  return static_cast<std::int64_t>(element);
+}
+template <class T>
+std::int64_t index_in(const std::complex<T>& element) {
+  return element.imag() == -element.real() ? static_cast<std::int64_t>(element.real()) : -1;
+}
+/// A struct of so many bytes.
+template <std::size_t Bytes, std::size_t Alignment>
+struct alignas(Alignment) parts {
+  std::array<std::int32_t, Bytes / 4> part;
+};
+template <std::size_t Bytes, std::size_t Alignment>
+std::int64_t index_in(const parts<Bytes, Alignment>& element) {
+  for (std::size_t k = 0; k < element.part.size(); ++k) {
+    if (element.part[k] != element.part[0] + static_cast<std::int32_t>(k)) return -1;
+  }
+  return element.part[0];
+}
+
+template <class T>
+struct made_of {
+  static T index(std::int64_t i) { return static_cast<T>(i); }
+};
+template <class T>
+struct made_of<std::complex<T>> {
+  static std::complex<T> index(std::int64_t i) { return {static_cast<T>(i), static_cast<T>(-i)}; }
+};
+template <std::size_t Bytes, std::size_t Alignment>
+struct made_of<parts<Bytes, Alignment>> {
+  static parts<Bytes, Alignment> index(std::int64_t i) {
+    parts<Bytes, Alignment> element;
+    for (std::size_t k = 0; k < element.part.size(); ++k)
+      element.part[k] = static_cast<std::int32_t>(i) + static_cast<std::int32_t>(k);
+    return element;
+  }
+};
+
 /// A reducer that writes down which index was folded.
+template <class T>
 struct record {
-  using value_type = std::int64_t;
+  using value_type = T;
   using accumulator_type = std::int64_t;
   std::uint8_t* visits;
   std::int64_t first;
   bool* wrong;
   std::int64_t identity() const { return 0; }
-  void fold(std::int64_t& acc, std::int64_t value, std::int64_t index) const {
+  void fold(std::int64_t& acc, const T& value, std::int64_t index) const {
     ++visits[index - first];
-    if (value != index) *wrong = true;
+    if (index_in(value) != index) *wrong = true;
     ++acc;
   }
   void join(std::int64_t& into, std::int64_t from) const { into += from; }
@@ -55,13 +102,13 @@ const std::vector<std::int64_t>& counts() {
 }
 
 /// Runs `gather(composite, state)` in every thread of every grid, and looks at what was visited.
-template <class Gather>
+template <class T = std::int64_t, class Gather>
 void expect_coverage(std::int64_t first, std::int64_t count, const std::string& name, const Gather& gather) {
   for (const auto [blocks, threads] : grids()) {
     std::vector<std::uint8_t> visits(static_cast<std::size_t>(count) + 1, 0);
     bool wrong = false;
     std::int64_t total = 0;
-    const auto c = fanin::detail::make_composite(record{visits.data(), first, &wrong});
+    const auto c = fanin::detail::make_composite(record<T>{visits.data(), first, &wrong});
     for_every_thread(blocks, threads, [&] {
       auto scratch = c.identity();
       auto state = c.begin(scratch);
@@ -99,7 +146,7 @@ void check_fold_n(std::int64_t first, std::int64_t count, unsigned threads, int 
   const auto blocks = static_cast<unsigned>((count + of_block - 1) / of_block);
   std::vector<std::uint8_t> visits(static_cast<std::size_t>(count) + 1, 0);
   bool wrong = false;
-  const auto c = fanin::detail::make_composite(record{visits.data(), first, &wrong});
+  const auto c = fanin::detail::make_composite(record<std::int64_t>{visits.data(), first, &wrong});
   for_every_thread(blocks, threads, [&] {
     auto scratch = c.identity();
     auto state = c.begin(scratch);
@@ -162,6 +209,204 @@ TEST(gather_coverage, vectors_of_8_bytes) { check_vectors<std::int64_t>("int64")
 TEST(gather_coverage, vectors_of_4_bytes) { check_vectors<std::int32_t>("int32"); }
 TEST(gather_coverage, vectors_of_2_bytes) { check_vectors<std::int16_t>("int16"); }
 TEST(gather_coverage, vectors_of_1_byte) { check_vectors<std::int8_t>("int8"); }
+
+// --- Which source an array has, and that it gives every element -------------------------------------
+
+using fanin::detail::element_at;
+using fanin::detail::span_source;
+using fanin::detail::span_transform;
+using fanin::detail::transformed_source;
+using fanin::detail::wide_element_at;
+using fanin::detail::with_index_source;
+using fanin::detail::with_span_source;
+
+/// Elements that hold their index, `start` bytes behind an address that is a multiple of 16.
+template <class T>
+class indices_at {
+ public:
+  indices_at(std::size_t start, std::int64_t count)
+      : memory_((start + static_cast<std::size_t>(count) * sizeof(T)) / 16 + 2) {
+    data_ = reinterpret_cast<T*>(reinterpret_cast<unsigned char*>(memory_.data()) + start);
+    for (std::int64_t i = 0; i < count; ++i) data_[i] = made_of<T>::index(i);
+  }
+  const T* data() const { return data_; }
+
+ private:
+  struct alignas(16) block {
+    unsigned char byte[16];
+  };
+  std::vector<block> memory_;
+  T* data_;
+};
+
+/// Every way of gathering of a source, with two numbers of loads.
+template <class T, class Source>
+void expect_all_of(const Source& source, const std::string& name) {
+  expect_coverage<T>(0, source.count, name + ", 4",
+                     [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<4>(source, c, state); });
+  expect_coverage<T>(0, source.count, name + ", 2",
+                     [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<2>(source, c, state); });
+  expect_coverage<T>(0, source.count, name + ", strided",
+                     [&](const auto& c, auto& state) { fanin::detail::gather_grid_stride(source, c, state); });
+}
+
+/// That an array which starts `start` bytes behind a multiple of 16 is gathered from Expected, and wholly.
+template <class Expected, class T>
+void expect_span_source(std::size_t start) {
+  const auto name = std::to_string(sizeof(T)) + " bytes from byte " + std::to_string(start);
+  for (const std::int64_t count : counts()) {
+    if (count > 5'000) continue;
+    const indices_at<T> x(start, count);
+    with_span_source(x.data(), count, [&](const auto& source) {
+      using source_type = std::remove_cvref_t<decltype(source)>;
+      const bool is_expected = std::is_same_v<source_type, Expected>;
+      ASSERT_TRUE(is_expected) << name;
+      expect_all_of<T>(source, name);
+      if constexpr (source_type::has_vectors) {
+        ASSERT_LE(source.head, count);
+        const auto address = reinterpret_cast<std::uintptr_t>(x.data() + source.head);
+        if (source.vectors() > 0) {
+          ASSERT_EQ(address % 16, 0U) << name;
+        }
+      }
+    });
+  }
+}
+
+TEST(gather_sources, of_spans_whose_type_says_all) {
+  for (const std::size_t start : {0U, 4U, 8U, 12U}) expect_span_source<span_source<std::int32_t>, std::int32_t>(start);
+  for (const std::size_t start : {0U, 8U}) expect_span_source<span_source<double>, double>(start);
+  using wide = parts<32, 16>;
+  using narrow = parts<12, 4>;
+  expect_span_source<index_source<wide_element_at<wide>>, wide>(0);
+  for (const std::size_t start : {0U, 4U, 8U}) expect_span_source<index_source<element_at<narrow>>, narrow>(start);
+}
+
+/// std::complex<float> has 8 bytes and the alignment of 4.
+TEST(gather_sources, of_spans_whose_address_decides) {
+  using complex = std::complex<float>;
+  expect_span_source<span_source<complex>, complex>(0);
+  expect_span_source<span_source<complex>, complex>(8);
+  expect_span_source<index_source<element_at<complex>>, complex>(4);
+  expect_span_source<index_source<element_at<complex>>, complex>(12);
+  using wide_complex = std::complex<double>;
+  expect_span_source<span_source<wide_complex>, wide_complex>(0);
+  expect_span_source<index_source<element_at<wide_complex>>, wide_complex>(8);
+  using six_doubles = parts<48, 8>;
+  expect_span_source<index_source<wide_element_at<six_doubles>>, six_doubles>(0);
+  expect_span_source<index_source<element_at<six_doubles>>, six_doubles>(8);
+  using cache_line = parts<64, 4>;
+  expect_span_source<index_source<wide_element_at<cache_line>>, cache_line>(0);
+  for (const std::size_t start : {4U, 8U, 12U}) {
+    expect_span_source<index_source<element_at<cache_line>>, cache_line>(start);
+  }
+}
+
+/// An address that no element can have is refused in words; nothing is asked of an empty array's.
+TEST(gather_sources, of_crooked_spans) {
+  const indices_at<std::int32_t> x(0, 8);
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(x.data());
+  const auto nothing = [](const auto&) {};
+  for (const int byte : {1, 2, 3}) {
+    const auto* const crooked = reinterpret_cast<const std::int32_t*>(bytes + byte);
+    expect_invalid([&] { with_span_source(crooked, 5, nothing); }, "4 bytes");
+    with_span_source(crooked, 0, nothing);
+  }
+  with_span_source(static_cast<const double*>(nullptr), 0, nothing);
+}
+
+/// The index that all arguments hold, or -1 where they are not of one index.
+struct index_in_all {
+  template <class... T>
+  std::int64_t operator()(const T&... x) const {
+    const std::int64_t all[] = {index_in(x)...};
+    for (const std::int64_t one : all) {
+      if (one != all[0]) return -1;
+    }
+    return all[0];
+  }
+};
+
+/// f over arrays that start so many bytes behind a multiple of 16 each.
+template <template <class, class...> class Expected, class... T, std::size_t... I>
+void expect_transform_source(std::index_sequence<I...>, const std::array<std::size_t, sizeof...(T)>& starts) {
+  using transform = span_transform<index_in_all, T...>;
+  using expected = Expected<index_in_all, T...>;
+  std::string name = "f of arrays from bytes";
+  for (const std::size_t start : starts) name += " " + std::to_string(start);
+  for (const std::int64_t count : counts()) {
+    if (count > 5'000 || ((sizeof(T) == 1 && count > 127) || ...)) continue;
+    const fanin::tuple<indices_at<T>...> x{indices_at<T>(starts[I], count)...};
+    const transform f{{}, {fanin::get<I>(x).data()...}};
+    with_index_source(f, 0, count, [&](const auto& source) {
+      const bool is_expected = std::is_same_v<std::remove_cvref_t<decltype(source)>, expected>;
+      ASSERT_TRUE(is_expected) << name;
+      expect_all_of<std::int64_t>(source, name);
+    });
+  }
+}
+
+template <class F, class... T>
+using by_vectors = transformed_source<F, T...>;
+template <class F, class... T>
+using by_elements = index_source<span_transform<F, T...>>;
+
+template <template <class, class...> class Expected, class... T>
+void expect_transform_source(const std::array<std::size_t, sizeof...(T)>& starts) {
+  expect_transform_source<Expected, T...>(std::index_sequence_for<T...>{}, starts);
+}
+
+TEST(gather_sources, of_transforms_by_vectors) {
+  for (const std::size_t start : {0U, 4U, 8U, 12U}) {
+    expect_transform_source<by_vectors, std::int32_t>({start});
+    expect_transform_source<by_vectors, std::int32_t, std::int32_t>({start, start + 16});
+    expect_transform_source<by_vectors, float, std::int32_t>({start + 16, start});
+    expect_transform_source<by_vectors, std::int32_t, std::uint32_t, std::int32_t>({start, start, start});
+  }
+  for (const std::size_t start : {0U, 8U}) {
+    expect_transform_source<by_vectors, std::complex<float>, std::int64_t>({start, start});
+    expect_transform_source<by_vectors, std::int64_t, std::uint64_t, std::int64_t>({start, start, start});
+  }
+  for (const std::size_t start : {0U, 1U, 15U})
+    expect_transform_source<by_vectors, std::int8_t, std::uint8_t>({start, start});
+  expect_transform_source<by_vectors, std::complex<double>, std::complex<double>>({0, 0});
+}
+
+TEST(gather_sources, of_transforms_by_elements) {
+  // Addresses that differ modulo 16,
+  expect_transform_source<by_elements, std::int32_t, std::int32_t>({0, 4});
+  expect_transform_source<by_elements, std::int64_t, std::int64_t>({8, 0});
+  expect_transform_source<by_elements, std::int32_t, std::int32_t, std::int32_t>({4, 4, 12});
+  // elements of different sizes,
+  expect_transform_source<by_elements, float, double>({0, 0});
+  expect_transform_source<by_elements, std::uint8_t, std::int64_t>({0, 0});
+  // no multiple of the elements' size,
+  expect_transform_source<by_elements, std::complex<float>, std::complex<float>>({4, 4});
+  expect_transform_source<by_elements, std::complex<double>>({8});
+  // and a size that no vector has.
+  expect_transform_source<by_elements, parts<12, 4>>({0});
+  expect_transform_source<by_elements, parts<64, 4>>({0});
+}
+
+/// Indices from elsewhere than 0 go through the functor, whatever the addresses.
+TEST(gather_sources, of_other_first_indices) {
+  const indices_at<std::int32_t> x(0, 1'000);
+  const indices_at<std::int32_t> y(0, 1'000);
+  const span_transform<index_in_all, std::int32_t, std::int32_t> f{{}, {x.data(), y.data()}};
+  with_index_source(f, 100, 900, [&](const auto& source) {
+    const bool is_expected =
+        std::is_same_v<std::remove_cvref_t<decltype(source)>, index_source<std::remove_const_t<decltype(f)>>>;
+    EXPECT_TRUE(is_expected);
+    expect_coverage(100, 900, "from index 100",
+                    [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<8>(source, c, state); });
+  });
+  with_index_source(index_itself{}, -7, 900, [&](const auto& source) {
+    const bool is_expected = std::is_same_v<std::remove_cvref_t<decltype(source)>, index_source<index_itself>>;
+    EXPECT_TRUE(is_expected);
+    expect_coverage(-7, 900, "from index -7",
+                    [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<8>(source, c, state); });
+  });
+}
 
 }  // namespace
 }  // namespace fanin_test
