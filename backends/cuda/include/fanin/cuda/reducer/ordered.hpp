@@ -38,7 +38,7 @@ struct ordered_key {
   }
 
   /// The key of -0 for a minimum, of +0 for a maximum.
-  FANIN_FUNCTION static constexpr type preferred_zero() { return of(Least ? -T{0} : T{0}); }
+  FANIN_FUNCTION static constexpr type preferred_zero() { return of(static_cast<T>(Least ? -T{0} : T{0})); }
 
   FANIN_FUNCTION static constexpr T value(type key) {
     if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
