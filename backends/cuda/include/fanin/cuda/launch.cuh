@@ -196,7 +196,7 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
     accumulator total = c.identity();
     for (std::size_t k = 0; k < partials.count; ++k) {
       accumulator partial;
-      std::memcpy(&partial, fetched + k * sizeof(accumulator), sizeof(accumulator));
+      std::memcpy(static_cast<void*>(&partial), fetched + k * sizeof(accumulator), sizeof(accumulator));
       c.join(total, partial);
     }
     return c.result(total);
@@ -215,7 +215,7 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
         session.wait(mailbox, payload, count * words);
         const auto partial = [&](int k) {
           accumulator value;
-          std::memcpy(&value, payload + k * words, sizeof(value));
+          std::memcpy(static_cast<void*>(&value), payload + k * words, sizeof(value));
           return value;
         };
         return c.result(join_as_watched(c, count, left.block_size, partial));
@@ -223,7 +223,7 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
     }
     session.wait(mailbox, payload, result_words);
     result value;
-    std::memcpy(&value, payload, sizeof(value));
+    std::memcpy(static_cast<void*>(&value), payload, sizeof(value));
     return value;
   }
 }
