@@ -20,7 +20,7 @@ class cuda_faults : public gpu_test {
 };
 
 /// An address that no allocation has.
-const double* nowhere() { return reinterpret_cast<const double*>(std::uintptr_t{0x7000'0000'0000}); }
+FANIN_FUNCTION const double* nowhere() { return reinterpret_cast<const double*>(std::uintptr_t{0x7000'0000'0000}); }
 
 struct write_nowhere {
   double* y;
@@ -82,6 +82,27 @@ void expect_lost(fanin::cuda& gpu) {
   leave("ok: thrown");
 }
 
+/// Reads nowhere at one index only.
+struct one_nowhere {
+  std::int64_t where;
+  FANIN_FUNCTION double operator()(std::int64_t i) const { return i == where ? *nowhere() : 1.0; }
+};
+
+/// Blocks that post their partial results to the host, all of them but one.
+[[noreturn]] void blocks_that_post() {
+  {
+    using composite = fanin::detail::composite<fanin::sum<double>>;
+    static_assert(fanin::detail::may_post_partials<fanin::cuda_strategy::one_pass, composite>);
+    fanin::cuda gpu;
+    const auto view = gpu.with({.grid_size = 64});
+    fanin::parallel_reduce(fanin::range(view, 100'000), one_nowhere{-1}, fanin::sum<double>{});
+    expect_fault(
+        [&] { fanin::parallel_reduce(fanin::range(view, 100'000), one_nowhere{70'000}, fanin::sum<double>{}); });
+    expect_lost(gpu);
+  }
+  leave("ok: thrown");
+}
+
 /// Of an ordered call the error comes from synchronize().
 [[noreturn]] void ordered_functor() {
   {
@@ -128,6 +149,7 @@ TEST_F(cuda_faults, of_a_functor_in_a_blocking_call) {
 TEST_F(cuda_faults, of_a_strategy_that_finishes_on_the_host) {
   EXPECT_EXIT(blocking_on_the_host_finish(), ::testing::ExitedWithCode(0), "ok");
 }
+TEST_F(cuda_faults, of_blocks_that_post) { EXPECT_EXIT(blocks_that_post(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, of_an_ordered_call) { EXPECT_EXIT(ordered_functor(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, of_parallel_for) { EXPECT_EXIT(fault_of_parallel_for(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, met_by_the_next_call) { EXPECT_EXIT(met_by_the_next_call(), ::testing::ExitedWithCode(0), "ok"); }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <fanin/cuda/grid/watching_block.cuh>
+#include <fanin/detail/composite.hpp>
+#include <fanin/reducers.hpp>
+
+#include "support/data.hpp"
+#include "support/same.hpp"
+
+/// The host's order of joins in a blocking call against the watching block's, played thread by thread. Needs no GPU.
+namespace fanin_test {
+namespace {
+
+/// A join that is neither associative nor commutative, so that the result tells the order. 0 is neutral.
+struct order_of_joins {
+  using value_type = std::uint64_t;
+  FANIN_FUNCTION std::uint64_t identity() const { return 0; }
+  FANIN_FUNCTION void join(std::uint64_t& into, const std::uint64_t& from) const {
+    if (from != 0) into = into == 0 ? from : mix(3 * into + from) | 1;
+  }
+};
+
+/// What the 32 lanes of a warp hold after shuffles: beyond the last lane, a lane gets its own value.
+template <class Composite, class T>
+void shuffle_as_warp(const Composite& c, T* lane) {
+  for (std::size_t delta = 16; delta > 0; delta /= 2) {
+    const std::vector<T> before(lane, lane + 32);
+    for (std::size_t k = 0; k < 32; ++k) c.join(lane[k], before[k + delta < 32 ? k + delta : k]);
+  }
+}
+
+/// gather_watched and the joins after it, in all threads of the watching block.
+template <class Composite>
+auto as_on_the_device(const Composite& c, const std::vector<typename Composite::accumulator_type>& partials,
+                      std::size_t block_size) {
+  using accumulator = typename Composite::accumulator_type;
+  const std::size_t others = partials.size() - 1;
+  std::vector<accumulator> value(block_size, c.identity());
+  value[0] = partials[others];
+  for (std::size_t thread = 0; thread < block_size; ++thread) {
+    for (std::size_t block = thread; block < others; block += block_size) c.join(value[thread], partials[block]);
+  }
+  if (partials.size() <= 33) {
+    shuffle_as_warp(c, value.data());
+    return value[0];
+  }
+  const std::size_t warps = block_size / 32;
+  std::vector<accumulator> of_warp(32, c.identity());
+  for (std::size_t warp = 0; warp < warps; ++warp) {
+    shuffle_as_warp(c, value.data() + 32 * warp);
+    of_warp[warp] = value[32 * warp];
+  }
+  if (warps > 1) shuffle_as_warp(c, of_warp.data());
+  return of_warp[0];
+}
+
+template <class Composite, class Make>
+void expect_the_same_order(const Composite& c, const Make& make) {
+  for (int block_size = 32; block_size <= 1024; block_size += 32) {
+    for (int count = 2; count <= 300; ++count) {
+      std::vector<typename Composite::accumulator_type> partials;
+      for (int k = 0; k < count; ++k) partials.push_back({make(static_cast<std::size_t>(k))});
+      const auto partial = [&](int k) { return partials[static_cast<std::size_t>(k)]; };
+      const auto got = fanin::detail::join_as_watched(c, count, block_size, partial);
+      const auto expected = as_on_the_device(c, partials, static_cast<std::size_t>(block_size));
+      ASSERT_TRUE(is_same(got, expected)) << count << " blocks of " << block_size;
+    }
+  }
+}
+
+TEST(cuda_watched_order, of_joins_that_tell_it) {
+  expect_the_same_order(fanin::detail::make_composite(order_of_joins{}), [](std::size_t k) { return mix(k) | 1; });
+}
+
+TEST(cuda_watched_order, of_sums) {
+  expect_the_same_order(fanin::detail::make_composite(fanin::sum<float>{}),
+                        [](std::size_t k) { return element<float>(data::random_signed, k, 0); });
+  expect_the_same_order(fanin::detail::make_composite(fanin::sum<double>{}),
+                        [](std::size_t k) { return element<double>(data::huge_and_tiny, k, 0); });
+}
+
+/// The test's own means: another order shows.
+TEST(cuda_watched_order, shows) {
+  const auto c = fanin::detail::make_composite(order_of_joins{});
+  auto forth = c.identity();
+  auto back = c.identity();
+  for (std::uint64_t k = 1; k <= 3; ++k) {
+    c.join(forth, {k});
+    c.join(back, {4 - k});
+  }
+  EXPECT_NE(forth, back);
+}
+
+}  // namespace
+}  // namespace fanin_test
