@@ -15,10 +15,21 @@
 
 namespace fanin_perf {
 
-/// The reducer of an operation.
-template <class T, operation Op>
+/// A user's reducer: the sum of structs.
+struct sum_of_structs {
+  using value_type = eight_doubles;
+  FANIN_FUNCTION constexpr eight_doubles identity() const { return {}; }
+  FANIN_FUNCTION constexpr void join(eight_doubles& into, const eight_doubles& from) const { into = into + from; }
+};
+
+/// The reducer of an operation; of a sum, as sum_type says for the element type.
+template <class T, operation Op, class Sum = sum_type<T>>
 constexpr auto fanin_reducer() {
-  if constexpr (is_sum(Op)) return fanin::sum<T>{};
+  if constexpr (std::is_same_v<T, eight_doubles> && Op == operation::sum) {
+    return sum_of_structs{};
+  } else if constexpr (is_sum(Op)) {
+    return fanin::sum<T, Sum>{};
+  }
   if constexpr (Op == operation::min) return fanin::min<T>{};
   if constexpr (Op == operation::max) return fanin::max<T>{};
   if constexpr (Op == operation::min_loc) return fanin::min_loc<T>{};

@@ -8,6 +8,11 @@
 namespace fanin_perf {
 namespace {
 
+template <class Make>
+struct family : fanin_blocking<Make> {
+  static constexpr bool takes_all_types = true;
+};
+
 struct left_to_right {
   fanin::serial operator()(const workload&) const { return fanin::serial{}; }
 };
@@ -28,12 +33,12 @@ contender described(const char* strategy) {
 }  // namespace
 
 void add_fanin_serial(registry& to) {
-  to.add(of_family(described("left_to_right"), fanin_blocking<left_to_right>{}));
+  to.add(of_family(described("left_to_right"), family<left_to_right>{}));
   contender halving = described("recursive_halving");
   halving.halving = true;
   // Each call takes scratch for n / 2 accumulators from the system.
   halving.largest = std::int64_t{1} << 22;
-  to.add(of_family(halving, fanin_blocking<recursive_halving>{}));
+  to.add(of_family(halving, family<recursive_halving>{}));
 }
 
 }  // namespace fanin_perf

@@ -90,15 +90,34 @@ struct contender {
 
 using contender_list = std::vector<contender>;
 
+/// Whether a family says of itself that it `takes_all_types`.
+template <class Family>
+inline constexpr bool takes_all_types = [] {
+  if constexpr (requires { Family::takes_all_types; }) {
+    return Family::takes_all_types;
+  } else {
+    return false;
+  }
+}();
+
+/// Whether a family has a combination. All are asked about the numbers of 32 and 64 bits; about sums of the other
+/// types those that take all types.
+template <class Family, class T, operation Op>
+constexpr bool family_offers() {
+  if constexpr (has_all_operations<T> || (Op == operation::sum && takes_all_types<Family>)) {
+    return Family::template offers<T, Op>();
+  } else {
+    return false;
+  }
+}
+
 /// Completes a contender from a family: a class with `offers<T, Op>()` and `make<T, Op>(workload)`.
 template <class Family>
 contender of_family(contender described, Family family = {}) {
   described.offers = [](element type, operation op) {
     return with_type(type, [&](auto t) {
-      return with_operation(op, [](auto o) {
-        constexpr bool offered = Family::template offers<typename decltype(t)::type, decltype(o)::value>();
-        return offered;
-      });
+      return with_operation(
+          op, [](auto o) { return family_offers<Family, typename decltype(t)::type, decltype(o)::value>(); });
     });
   };
   described.prepare = [family](const workload& work) {
@@ -106,8 +125,7 @@ contender of_family(contender described, Family family = {}) {
       return with_operation(work.op, [&](auto o) -> std::unique_ptr<call> {
         using value = typename decltype(t)::type;
         constexpr operation op = decltype(o)::value;
-        constexpr bool offered = Family::template offers<value, op>();
-        if constexpr (offered) {
+        if constexpr (family_offers<Family, value, op>()) {
           return family.template make<value, op>(work);
         } else {
           return nullptr;
@@ -116,6 +134,18 @@ contender of_family(contender described, Family family = {}) {
     });
   };
   return described;
+}
+
+/// A contender that offers what either of the two does: one whose combinations are compiled in several units.
+inline contender joined(contender first, const contender& second) {
+  const auto takes = first.offers;
+  first.offers = [takes, also = second.offers](element type, operation op) {
+    return takes(type, op) || also(type, op);
+  };
+  first.prepare = [takes, prepare = first.prepare, otherwise = second.prepare](const workload& work) {
+    return takes(work.type, work.op) ? prepare(work) : otherwise(work);
+  };
+  return first;
 }
 
 /// A call that has its value on the host when it returns: `compute(x, y, n)` gives the value, or a

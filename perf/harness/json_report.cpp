@@ -23,9 +23,10 @@ namespace {
 using json = nlohmann::ordered_json;
 
 // Values are text, since JSON has no NaN, no infinity and no certain 64-bit integers.
-json answer_to_json(const answer& a, bool with_index) {
+json answer_to_json(const answer& a, operation op) {
   json out{{"value", to_text(a)}};
-  if (with_index) out["index"] = a.index;
+  if (has_index(op)) out["index"] = a.index;
+  if (op != operation::several) return out;
   for (std::size_t k = 0; k < a.more.size(); ++k) {
     out[std::string(name(several_operations[k + 1]))] = to_text(a.more[k]);
   }
@@ -57,8 +58,8 @@ json row_to_json(const row& r) {
            {"timing", name(r.how)},
            {"input", r.input < 0 ? json(nullptr) : json(r.input)},
            {"ok", r.fault.empty()},
-           {"answer", answer_to_json(r.got, has_index(r.op))},
-           {"reference", answer_to_json(r.right, has_index(r.op))},
+           {"answer", answer_to_json(r.got, r.op)},
+           {"reference", answer_to_json(r.right, r.op)},
            {"error_bound", r.bound}};
   if (r.input >= 0 && has_index(r.op)) out["answer"]["numpy_index"] = r.numpy_index;
   if (!r.fault.empty()) {

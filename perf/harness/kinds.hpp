@@ -5,15 +5,19 @@
 // command line, the JSON and the tables use.
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
+#include "harness/elements.hpp"
+
 namespace fanin_perf {
 
-enum class element : std::uint8_t { i32, i64, u32, u64, f32, f64 };
+/// c32, c64: complex numbers of two f32 or f64; s64: a struct of eight f64.
+enum class element : std::uint8_t { i32, i64, u32, u64, f32, f64, i8, u8, i16, f16, bf16, c32, c64, s64 };
 /// several: sum, min, max and sum of squares of the same elements.
 enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot, several };
 
@@ -28,7 +32,8 @@ enum class destination : std::uint8_t { host, device };
 /// calls, graph: CUDA events around calls enqueued back to back, or around a CUDA graph of such calls.
 enum class timing : std::uint8_t { host, calls, graph, blocking };
 
-inline constexpr std::array<std::string_view, 6> element_names{"i32", "i64", "u32", "u64", "f32", "f64"};
+inline constexpr std::array<std::string_view, 14> element_names{"i32", "i64", "u32", "u64",  "f32", "f64", "i8",
+                                                                "u8",  "i16", "f16", "bf16", "c32", "c64", "s64"};
 inline constexpr std::array<std::string_view, 8> operation_names{
     "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"};
 
@@ -54,10 +59,6 @@ constexpr std::optional<Enum> find_name(const std::array<std::string_view, Count
 }
 
 constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64; }
-constexpr bool is_unsigned(element e) { return e == element::u32 || e == element::u64; }
-constexpr std::int64_t size_of(element e) {
-  return e == element::i32 || e == element::u32 || e == element::f32 ? 4 : 8;
-}
 
 constexpr bool has_index(operation o) { return o == operation::min_loc || o == operation::max_loc; }
 constexpr bool is_sum(operation o) {
@@ -73,7 +74,19 @@ inline constexpr element element_of = [] {
   if constexpr (std::is_same_v<T, std::uint64_t>) return element::u64;
   if constexpr (std::is_same_v<T, float>) return element::f32;
   if constexpr (std::is_same_v<T, double>) return element::f64;
+  if constexpr (std::is_same_v<T, std::int8_t>) return element::i8;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return element::u8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return element::i16;
+  if constexpr (std::is_same_v<T, float16>) return element::f16;
+  if constexpr (std::is_same_v<T, bfloat16>) return element::bf16;
+  if constexpr (std::is_same_v<T, std::complex<float>>) return element::c32;
+  if constexpr (std::is_same_v<T, std::complex<double>>) return element::c64;
+  if constexpr (std::is_same_v<T, eight_doubles>) return element::s64;
 }();
+
+/// The types on which every operation is defined; the others are only summed.
+template <class T>
+inline constexpr bool has_all_operations = std::is_arithmetic_v<T> && sizeof(T) >= 4;
 
 /// Calls `f(std::type_identity<T>{})` with the C++ type of `e`.
 template <class Function>
@@ -84,9 +97,29 @@ constexpr decltype(auto) with_type(element e, Function&& f) {
     case element::u32: return f(std::type_identity<std::uint32_t>{});
     case element::u64: return f(std::type_identity<std::uint64_t>{});
     case element::f32: return f(std::type_identity<float>{});
-    case element::f64: break;
+    case element::f64: return f(std::type_identity<double>{});
+    case element::i8: return f(std::type_identity<std::int8_t>{});
+    case element::u8: return f(std::type_identity<std::uint8_t>{});
+    case element::i16: return f(std::type_identity<std::int16_t>{});
+    case element::f16: return f(std::type_identity<float16>{});
+    case element::bf16: return f(std::type_identity<bfloat16>{});
+    case element::c32: return f(std::type_identity<std::complex<float>>{});
+    case element::c64: return f(std::type_identity<std::complex<double>>{});
+    case element::s64: break;
   }
-  return f(std::type_identity<double>{});
+  return f(std::type_identity<eight_doubles>{});
+}
+
+constexpr std::int64_t size_of(element e) {
+  return with_type(e, [](auto t) { return static_cast<std::int64_t>(sizeof(typename decltype(t)::type)); });
+}
+
+/// Of component_type.
+constexpr element component_of(element e) {
+  return with_type(e, [](auto t) { return element_of<component_type<typename decltype(t)::type>>; });
+}
+constexpr std::size_t component_count_of(element e) {
+  return with_type(e, [](auto t) { return component_count<typename decltype(t)::type>; });
 }
 
 template <operation Op>

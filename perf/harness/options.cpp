@@ -218,9 +218,12 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   app.add_option("--contenders", chosen.contenders, "Whose reductions")
       ->delimiter(',')
       ->check(one_of("contender", contender_names(known), true));
-  auto* types_option = app.add_option("--types", types, "Element types of synthetic arrays")
-                           ->delimiter(',')
-                           ->check(one_of("type", element_names, true));
+  auto* types_option =
+      app.add_option("--types", types,
+                     "Element types of synthetic arrays; those of less than 32 bits, complex numbers (c32, c64) "
+                     "and s64, a struct of eight f64, are only summed")
+          ->delimiter(',')
+          ->check(one_of("type", element_names, true));
   auto* ops_option = app.add_option("--ops", operations, "Operations on synthetic arrays")
                          ->delimiter(',')
                          ->check(one_of("operation", operation_names, true));

@@ -7,7 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/values.hpp"
@@ -15,11 +17,23 @@
 namespace fanin_perf {
 namespace {
 
+// Elements as what their sum is accumulated in; of compound types one component: every `step`-th of an array or a
+// pool that consists of components.
 template <class T>
 struct generated {
   std::uint64_t seed;
   std::uint64_t position;
-  T operator[](std::int64_t i) const { return value_at<T>(seed, position + static_cast<std::uint64_t>(i)); }
+  std::uint64_t step = 1;
+  sum_type<T> operator[](std::int64_t i) const {
+    return static_cast<sum_type<T>>(value_at<T>(seed, position + step * static_cast<std::uint64_t>(i)));
+  }
+};
+
+template <class T>
+struct stored {
+  const T* values;
+  std::int64_t step = 1;
+  sum_type<T> operator[](std::int64_t i) const { return static_cast<sum_type<T>>(values[step * i]); }
 };
 
 template <class T>
@@ -170,6 +184,43 @@ reference all_parts(const X& x, const Y& y, std::int64_t n) {
   return right;
 }
 
+template <class T, operation Op>
+reference right_of(const data_source& data, std::int64_t n) {
+  if constexpr (!has_all_operations<T> && Op != operation::sum) {
+    throw std::invalid_argument(fmt::format("{} is not defined on {}", name(Op), name(data.type)));
+  } else if constexpr (is_compound<T>) {
+    // Sums of the components, each of them an array with gaps.
+    using part = component_type<T>;
+    constexpr std::uint64_t count = component_count<T>;
+    reference right;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      reference found;
+      if (data.array != nullptr) {
+        const stored<part> x{reinterpret_cast<const part*>(data.array) + k, count};
+        found = all_parts<part, Op>(x, x, n);
+      } else {
+        const generated<part> x{data.seed, data.x_position * count + k, count};
+        found = all_parts<part, Op>(x, x, n);
+      }
+      found.value.type = element_of<part>;
+      if (k == 0) {
+        right = std::move(found);
+        right.value.type = data.type;
+      } else {
+        right.value.more.push_back(found.value);
+        right.more.push_back(std::move(found));
+      }
+    }
+    return right;
+  } else if (data.array != nullptr) {
+    const stored<T> array{reinterpret_cast<const T*>(data.array)};
+    return all_parts<sum_type<T>, Op>(array, array, n);
+  } else {
+    return all_parts<sum_type<T>, Op>(generated<T>{data.seed, data.x_position},
+                                      generated<T>{data.seed, data.y_position}, n);
+  }
+}
+
 bool same_value(const answer& a, const answer& b) {
   if (!is_floating(a.type)) return a.word == b.word;
   if (std::isnan(a.real) || std::isnan(b.real)) return std::isnan(a.real) && std::isnan(b.real);
@@ -182,7 +233,7 @@ answer element_at(const data_source& data, std::int64_t index) {
     if (data.array != nullptr) {
       return answer::of(reinterpret_cast<const value*>(data.array)[index]);
     }
-    return answer::of(generated<value>{data.seed, data.x_position}[index]);
+    return answer::of(value_at<value>(data.seed, data.x_position + static_cast<std::uint64_t>(index)));
   });
 }
 
@@ -192,8 +243,20 @@ std::string to_text(const answer& a) {
   switch (a.type) {
     case element::f32: return fmt::format("{:.9g}", a.real);
     case element::f64: return fmt::format("{:.17g}", a.real);
+    case element::u8:
     case element::u32:
     case element::u64: return fmt::format("{}", a.word);
+    case element::c32:
+    case element::c64:
+    case element::s64: {
+      std::string text = to_text(a.component(0));
+      for (const answer& component : a.more) text += fmt::format(" {}", to_text(component));
+      return text;
+    }
+    case element::f16:  // widened: see answer::of()
+    case element::bf16:
+    case element::i8:
+    case element::i16:
     case element::i32:
     case element::i64: break;
   }
@@ -211,21 +274,16 @@ reference right_answer(const data_source& data, operation op, std::int64_t n) {
   }
   return with_type(data.type, [&](auto t) {
     return with_operation(op, [&](auto o) {
-      using value = typename decltype(t)::type;
       // several never comes here.
       constexpr operation chosen = decltype(o)::value == operation::several ? operation::sum : decltype(o)::value;
-      if (data.array != nullptr) {
-        const auto* array = reinterpret_cast<const value*>(data.array);
-        return all_parts<value, chosen>(array, array, n);
-      }
-      return all_parts<value, chosen>(generated<value>{data.seed, data.x_position},
-                                      generated<value>{data.seed, data.y_position}, n);
+      return right_of<typename decltype(t)::type, chosen>(data, n);
     });
   });
 }
 
 double error_bound(const contender& who, element type, operation op, std::int64_t n, long double magnitude) {
   if (op == operation::several) op = operation::sum;  // the first of them
+  type = component_of(type);
   if (!is_floating(type) || !is_sum(op)) return 0;
   const double count = static_cast<double>(n);
   double depth = who.lanes > 1 ? count / who.lanes + who.joins : count;
@@ -247,16 +305,30 @@ std::string find_fault(const contender& who, const answer& got, const reference&
     }
     return {};
   }
-  if (is_sum(op) && is_floating(data.type)) {
+  const std::size_t components = component_count_of(data.type);
+  if (components > 1) {
+    if (got.more.size() + 1 != components) return "not all components are there";
+    data_source part = data;
+    part.type = component_of(data.type);
+    for (std::size_t k = 0; k < components; ++k) {
+      reference expected = k == 0 ? right : right.more[k - 1];
+      if (k == 0) expected.value = right.value.component(0);
+      const std::string fault = find_fault(who, got.component(k), expected, part, op, n);
+      if (!fault.empty()) return fmt::format("component {}: {}", k, fault);
+    }
+    return {};
+  }
+  const element type = component_of(data.type);
+  if (is_sum(op) && is_floating(type)) {
     if (!std::isfinite(right.value.real) || !std::isfinite(got.real)) {
       if (same_value(got, right.value)) return {};
       // A float sum may overflow where the exact one does not.
-      const bool too_large = data.type == element::f32 && std::isinf(got.real) &&
+      const bool too_large = type == element::f32 && std::isinf(got.real) &&
                              std::abs(right.value.real) > std::numeric_limits<float>::max();
       if (too_large) return {};
       return fmt::format("{} where {} is right", to_text(got), to_text(right.value));
     }
-    const double bound = error_bound(who, data.type, op, n, right.magnitude);
+    const double bound = error_bound(who, type, op, n, right.magnitude);
     const double error = static_cast<double>(std::abs(static_cast<long double>(got.real) - right.exact));
     if (error <= bound) return {};
     return fmt::format("{} where {} is right: off by {:.3g}, the bound of its order is {:.3g}", to_text(got),

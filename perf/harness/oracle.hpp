@@ -28,7 +28,7 @@ struct reference {
   long double exact = 0;      ///< sums of floats before that rounding
   long double magnitude = 0;  ///< sums of floats: the sum of the terms' absolute values
   bool has_nan = false;
-  std::vector<reference> more;  ///< of operation::several: what follows the sum
+  std::vector<reference> more;  ///< what follows the sum, of operation::several, or a compound type's first component
 };
 
 /// The obvious loop over the buffer, on all threads: integers wrap; sums of floats are long double

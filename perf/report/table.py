@@ -4,7 +4,8 @@
 from runs import machine_text, size_text
 
 OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"]
-TYPE_ORDER = ["f32", "f64", "i32", "i64", "u32", "u64"]
+TYPE_ORDER = ["f32", "f64", "i32", "i64", "u32", "u64", "i8", "u8", "i16", "f16", "bf16", "c32", "c64", "s64"]
+NARROW_TYPES = {"i8", "u8", "i16", "f16", "bf16"}
 
 
 def align(header, rows, right):
@@ -92,8 +93,13 @@ def explanation(run):
         f"{run.meta['series']} series.",
         "x Kokkos: time of plain Kokkos (64-bit index, same place, same destination) over this time; above 1 is faster.",
     ]
-    if any(r["type"] not in ("f32", "f64") for r in run.rows):
+    types = {r["type"] for r in run.rows}
+    if types & {"i32", "i64", "u32", "u64"}:
         lines.append("Integers wrap in their own type, here as in numpy.")
+    if types & NARROW_TYPES:
+        lines.append("i8, u8 and i16 are summed in 32 bits, f16 and bf16 in f32.")
+    if "s64" in types:
+        lines.append("s64 is a struct of eight f64, summed by its components.")
     if any(r["destination"] == "device" for r in run.rows):
         lines.append(
             "Result to device: GPU time of calls back to back. Result to host: from the call to the value on the host."

@@ -4,14 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/baseline.hpp"
@@ -99,6 +105,155 @@ TEST(oracle, threads_agree_with_one_loop) {
   EXPECT_EQ(right_answer(data, operation::sum, n).value.word, sum);
   EXPECT_EQ(right_answer(data, operation::min_loc, n).value.value<std::int64_t>(), least);
   EXPECT_EQ(right_answer(data, operation::min_loc, n).value.index, at);
+}
+
+// Every pattern of bits against its definition: 1 sign, 5 or 8 bits of exponent, 10 or 7 of fraction.
+template <class Half>
+void expect_halves_are(int exponent_bits, int fraction_bits) {
+  const int largest = (1 << exponent_bits) - 1;
+  for (int bits = 0; bits < 1 << 16; ++bits) {
+    const Half half{static_cast<std::uint16_t>(bits)};
+    const auto value = static_cast<float>(half);
+    const int exponent = bits >> fraction_bits & largest;
+    const int fraction = bits & ((1 << fraction_bits) - 1);
+    ASSERT_EQ(std::signbit(value), bits >> 15 != 0) << bits;
+    if (exponent == largest && fraction != 0) {
+      ASSERT_TRUE(std::isnan(value)) << bits;
+      continue;
+    }
+    const int significand = exponent == 0 ? fraction : fraction + (1 << fraction_bits);
+    const float magnitude = exponent == largest ? std::numeric_limits<float>::infinity()
+                                                : std::ldexp(static_cast<float>(significand),
+                                                             std::max(exponent, 1) - largest / 2 - fraction_bits);
+    ASSERT_EQ(std::abs(value), magnitude) << bits;
+    if (exponent < largest) {
+      ASSERT_EQ(Half::of(value).bits, bits);
+    }
+  }
+}
+
+TEST(elements, halves_are_what_their_bits_say) {
+  expect_halves_are<float16>(5, 10);
+  expect_halves_are<bfloat16>(8, 7);
+}
+
+TEST(elements, sizes_and_what_sums_are) {
+  const auto expect = [](const char* type, std::int64_t size, std::size_t components, element component) {
+    const element e = *find_name<element>(element_names, type);
+    EXPECT_EQ(size_of(e), size) << type;
+    EXPECT_EQ(component_count_of(e), components) << type;
+    EXPECT_EQ(component_of(e), component) << type;
+  };
+  expect("i32", 4, 1, element::i32);
+  expect("f64", 8, 1, element::f64);
+  expect("i8", 1, 1, element::i32);
+  expect("u8", 1, 1, element::u32);
+  expect("i16", 2, 1, element::i32);
+  expect("f16", 2, 1, element::f32);
+  expect("bf16", 2, 1, element::f32);
+  expect("c32", 8, 2, element::f32);
+  expect("c64", 16, 2, element::f64);
+  expect("s64", 64, 8, element::f64);
+}
+
+// The mean and the number of different values; halves hold what they are made of exactly.
+TEST(elements, values_are_spread_as_stated) {
+  const auto look = [](auto of_type, double mean, double tolerance, std::size_t different) {
+    using value = decltype(of_type);
+    std::set<double> seen;
+    double sum = 0;
+    for (std::uint64_t i = 0; i < 100000; ++i) {
+      const auto found = static_cast<double>(static_cast<sum_type<value>>(value_at<value>(5, i)));
+      seen.insert(found);
+      sum += found;
+    }
+    EXPECT_NEAR(sum / 100000, mean, tolerance);
+    EXPECT_EQ(seen.size(), different);
+    return std::pair(*seen.begin(), *seen.rbegin());
+  };
+  using ends = std::pair<double, double>;
+  EXPECT_EQ(look(std::int8_t{}, -0.5, 1, 256), ends(-128, 127));
+  EXPECT_EQ(look(std::uint8_t{}, 127.5, 1, 256), ends(0, 255));
+  EXPECT_EQ(look(float16{}, 0.25, 0.005, 1024), ends(-0.25, 0.75 - 0x1p-10));
+  EXPECT_EQ(look(bfloat16{}, 0.25, 0.005, 256), ends(-0.25, 0.75 - 0x1p-8));
+  const auto pair = value_at<std::complex<float>>(5, 7);
+  EXPECT_EQ(pair, std::complex<float>(value_at<float>(5, 14), value_at<float>(5, 15)));
+  EXPECT_EQ(value_at<eight_doubles>(5, 3).part[6], value_at<double>(5, 30));
+}
+
+TEST(oracle, narrow_integers_are_summed_in_32_bits) {
+  const std::vector<std::int8_t> bytes(1000, -128);
+  EXPECT_EQ(right_of(bytes, operation::sum).value.type, element::i32);
+  EXPECT_EQ(right_of(bytes, operation::sum).value.value<std::int32_t>(), -128000);
+  EXPECT_EQ(fault_of(bytes, operation::sum, answer::of(std::int32_t{-128000})), "");
+  EXPECT_NE(fault_of(bytes, operation::sum, answer::of(std::int32_t{-127872})), "");
+  const std::vector<std::uint8_t> unsigned_bytes(1000, 255);
+  EXPECT_EQ(to_text(right_of(unsigned_bytes, operation::sum).value), "255000");
+  const std::vector<std::int16_t> words(70000, -32768);
+  EXPECT_EQ(right_of(words, operation::sum).value.value<std::int32_t>(), 2001207296);  // wraps
+}
+
+TEST(oracle, halves_are_summed_as_floats) {
+  const std::vector<float16> values{float16::of(1.5F), float16::of(-0.25F), float16::of(1024)};
+  const reference right = right_of(values, operation::sum);
+  EXPECT_EQ(right.value.real, 1025.25);
+  EXPECT_EQ(right.magnitude, 1025.75L);
+  EXPECT_EQ(fault_of(values, operation::sum, answer::of(1025.25F)), "");
+  // What a sum in 16 bits would give.
+  EXPECT_NE(fault_of(values, operation::sum, answer::of(1025.0F)), "");
+}
+
+TEST(oracle, components_are_summed_each) {
+  const std::vector<std::complex<double>> values{{1e16, 3}, {1, -4}, {-1e16, 0.5}};
+  const reference right = right_of(values, operation::sum);
+  EXPECT_EQ(to_text(right.value), "1 -0.5");
+  ASSERT_EQ(right.more.size(), 1u);
+  EXPECT_EQ(right.more[0].magnitude, 7.5L);
+  std::vector<eight_doubles> structs(3);
+  for (int k = 0; k < 8; ++k) structs[0].part[k] = structs[2].part[k] = k;
+  EXPECT_EQ(to_text(right_of(structs, operation::sum).value), "0 2 4 6 8 10 12 14");
+}
+
+// Generated data: the same as an array of what value_at() gives, from any position on, on one thread and on several.
+TEST(oracle, components_of_generated_data_are_those_of_the_pool) {
+  for (const std::int64_t n : {std::int64_t{1000}, (std::int64_t{1} << 18) + 3}) {
+    std::vector<std::complex<float>> values;
+    for (std::int64_t i = 0; i < n; ++i) {
+      values.push_back(value_at<std::complex<float>>(9, 77 + static_cast<std::uint64_t>(i)));
+    }
+    data_source data;
+    data.type = element::c32;
+    data.seed = 9;
+    data.x_position = 77;
+    const reference made = right_answer(data, operation::sum, n);
+    const reference stored = right_of(values, operation::sum);
+    EXPECT_EQ(made.exact, stored.exact);
+    EXPECT_EQ(made.more.at(0).exact, stored.more.at(0).exact);
+    EXPECT_NE(made.exact, made.more.at(0).exact);
+  }
+}
+
+TEST(oracle, types_that_are_only_summed_have_no_extremes) {
+  EXPECT_THROW(right_of(std::vector<std::int8_t>{1, 2}, operation::min), std::invalid_argument);
+  EXPECT_THROW(right_of(std::vector<eight_doubles>(2), operation::dot), std::invalid_argument);
+}
+
+TEST(verdict, every_component_counts) {
+  std::vector<eight_doubles> values(1000);
+  for (auto& value : values) std::fill(std::begin(value.part), std::end(value.part), 0.1);
+  eight_doubles sum{};
+  for (const auto& value : values) sum = sum + value;
+  EXPECT_EQ(fault_of(values, operation::sum, answer::of(sum)), "");
+  for (int k = 0; k < 8; ++k) {
+    eight_doubles wrong = sum;
+    wrong.part[k] += 0.1;
+    EXPECT_EQ(fault_of(values, operation::sum, answer::of(wrong)).find("component " + std::to_string(k) + ":"), 0u);
+  }
+  EXPECT_NE(fault_of(values, operation::sum, answer::of(sum.part[0])), "");
+  const std::vector<std::complex<float>> numbers(100, {1, -2});
+  EXPECT_EQ(fault_of(numbers, operation::sum, answer::of(std::complex<float>(100, -200))), "");
+  EXPECT_NE(fault_of(numbers, operation::sum, answer::of(std::complex<float>(100, 200))), "");
+  EXPECT_NE(fault_of(numbers, operation::sum, answer::of(std::complex<float>(99, -200))), "");
 }
 
 TEST(verdict, a_sum_within_its_bound_is_right) {
@@ -206,6 +361,7 @@ TEST(text, brings_back_the_same_bits) {
   EXPECT_EQ(to_text(answer::of(std::int32_t{-3})), "-3");
   EXPECT_EQ(to_text(answer::of(std::numeric_limits<std::uint64_t>::max())), "18446744073709551615");
   EXPECT_EQ(to_text(answer::of(std::numeric_limits<double>::quiet_NaN())), "nan");
+  EXPECT_EQ(to_text(answer::of(std::complex<float>(0.1F, -3))), "0.100000001 -3");
 }
 
 // A contender for i64 sums that leaves out `dropped` elements at the end.
@@ -521,6 +677,74 @@ TEST(graphs, timings_are_chosen) {
     ASSERT_EQ(result.rows.size(), 1u) << name(how);
     EXPECT_EQ(result.rows[0].how, how);
   }
+}
+
+// Sums of every type, of the elements that a buffer holds.
+struct sums_of_all_types {
+  static constexpr bool takes_all_types = true;
+
+  template <class T, operation Op>
+  static constexpr bool offers() {
+    return Op == operation::sum;
+  }
+
+  template <class T, operation Op>
+  std::unique_ptr<call> make(const workload& work) const {
+    return make_blocking<T>(work, [](const T* x, const T*, std::int64_t n) {
+      auto sum = static_cast<sum_type<T>>(x[0]);
+      for (std::int64_t i = 1; i < n; ++i) sum = wrapping_sum(sum, static_cast<sum_type<T>>(x[i]));
+      return sum;
+    });
+  }
+};
+
+// Buffers of 1, 2, 8, 16 and 64 bytes an element, in a pool that has room for some and, of the largest, for one.
+TEST(types, are_filled_found_and_counted_on_the_device) {
+  host_as_device gpu;
+  contender who = on_device("all", destination::device, true);
+  who = of_family(who, sums_of_all_types{});
+  options chosen = i64_sums({1, 1000, 500000});
+  chosen.operations = {operation::sum, operation::min};
+  chosen.types.clear();
+  for (std::size_t k = 0; k < element_names.size(); ++k) chosen.types.push_back(static_cast<element>(k));
+  const run_result result = run_all(chosen, {who}, &gpu);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 2 * 3 * element_names.size());
+  for (const row& r : result.rows) {
+    EXPECT_EQ(r.fault, "") << name(r.type) << " of " << r.n;
+    EXPECT_EQ(r.bytes, r.n * size_of(r.type));
+    EXPECT_EQ(r.op, operation::sum);
+  }
+}
+
+TEST(types, a_family_is_asked_about_those_that_it_takes) {
+  contender plain;
+  const contender all = of_family(plain, sums_of_all_types{});
+  EXPECT_TRUE(all.offers(element::i64, operation::sum));
+  EXPECT_TRUE(all.offers(element::s64, operation::sum));
+  EXPECT_FALSE(all.offers(element::s64, operation::min));
+  plain = of_family(plain, sum_family{});
+  EXPECT_TRUE(plain.offers(element::i64, operation::sum));
+  EXPECT_FALSE(plain.offers(element::i8, operation::sum));
+}
+
+TEST(types, joined_contenders_offer_what_either_does) {
+  const contender one = of_family(contender{}, sum_family{.throws = true});
+  const contender both = joined(one, of_family(contender{}, sums_of_all_types{}));
+  EXPECT_TRUE(both.offers(element::i64, operation::sum));
+  EXPECT_TRUE(both.offers(element::c64, operation::sum));
+  EXPECT_FALSE(both.offers(element::i64, operation::max));
+  const std::vector<std::complex<double>> values{{1, 2}, {3, -5}};
+  workload work;
+  work.type = element::c64;
+  work.n = 2;
+  work.pool = reinterpret_cast<const std::byte*>(values.data());
+  work.buffers = 1;
+  const auto prepared = both.prepare(work);
+  prepared->run(0, 1);
+  EXPECT_EQ(to_text(prepared->last()), "4 -3");
+  work.type = element::i64;
+  EXPECT_THROW(both.prepare(work), std::runtime_error);  // the first one's
 }
 
 TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {

@@ -48,7 +48,7 @@ class Options(unittest.TestCase):
             ("--backends", "serial"),
             ("--strategies", "left_to_right"),
             ("--contenders", "std"),
-            ("--types", "i32, i64, u32, u64, f32, f64"),
+            ("--types", "i32, i64, u32, u64, f32, f64, i8, u8, i16, f16, bf16, c32, c64, s64"),
             ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot, several"),
             ("--timings", "host, calls, graph, blocking"),
         ):
@@ -122,6 +122,29 @@ class Json(unittest.TestCase):
             self.assertTrue(math.isclose(row["gbs"], row["bytes"] / row["time_us"] * 1e-3))
             limit = data["limits"]["host"]["read_gbs"]
             self.assertTrue(math.isclose(row["share_of_limit"], row["gbs"] / limit))
+
+    def test_other_types_are_only_summed(self):
+        kinds = {"i8": (1, 1), "u8": (1, 1), "i16": (2, 1), "f16": (2, 1), "bf16": (2, 1), "c32": (8, 2), "c64": (16, 2)}
+        kinds["s64"] = (64, 8)
+        data = self.measure("--types", ",".join(kinds), "--ops", "all")
+        self.assertEqual(len(data["rows"]), len(kinds) * 2 * 2)
+        for row in data["rows"]:
+            size, components = kinds[row["type"]]
+            self.assertTrue(row["ok"], row)
+            self.assertEqual((row["operation"], row["contender"]), ("sum", "fanin"))
+            self.assertEqual(row["bytes"], row["n"] * size)
+            self.assertEqual(set(row["answer"]), {"value"})
+            answer, right = ([float(part) for part in row[key]["value"].split(" ")] for key in ("answer", "reference"))
+            self.assertEqual(len(answer), components)
+            self.assertEqual(len(right), components)
+            # Means of uniform values, and of bytes from -128 and 0 on.
+            mean = {"i8": -0.5, "u8": 127.5, "i16": -0.5}.get(row["type"], 0.25)
+            deviation = {"i8": 74, "u8": 74, "i16": 18919}.get(row["type"], 0.29)
+            for part in right:
+                self.assertLess(abs(part / row["n"] - mean), 6 * deviation / math.sqrt(row["n"]))
+        reported = self.report()
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        self.assertIn("bf16", reported.stdout)
 
     def test_ratios_are_of_pairs_of_series(self):
         if "kokkos-serial" not in run("--list").stdout:
