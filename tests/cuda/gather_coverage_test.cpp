@@ -333,7 +333,7 @@ void expect_transform_source(std::index_sequence<I...>, const std::array<std::si
   using transform = span_transform<index_in_all, T...>;
   using expected = Expected<index_in_all, T...>;
   std::string name = "f of arrays from bytes";
-  for (const std::size_t start : starts) name += " " + std::to_string(start);
+  for (const std::size_t start : starts) name.append(1, ' ').append(std::to_string(start));
   for (const std::int64_t count : counts()) {
     if (count > 5'000 || ((sizeof(T) == 1 && count > 127) || ...)) continue;
     const fanin::tuple<indices_at<T>...> x{indices_at<T>(starts[I], count)...};
