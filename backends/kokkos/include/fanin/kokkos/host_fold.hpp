@@ -33,6 +33,8 @@ void fold_lanes(std::int64_t begin, std::int64_t end, Accumulator& acc, const Id
       for (; i <= end - lanes; i += lanes) {
         for (int k = 0; k < lanes; ++k) fold(lane[k], i + k);
       }
+      // g++ 12 joins vectors of signed integers wrongly if it sees this loop and the next as one.
+      asm volatile("" ::"g"(lane) : "memory");
       for (int k = 0; k < lanes; ++k) join(acc, lane[k]);
     }
   }
