@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUB's device-wide reductions, with temporary storage allocated once. Compiled with the toolkit's
-// CCCL, and once more with the newer headers of FANIN_CCCL_INCLUDE_DIR where these are given.
+// CUB's device-wide reductions, with temporary storage allocated once.
 
 #include <cub/device/device_reduce.cuh>
 #include <cub/version.cuh>
@@ -9,13 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "contenders/device_calls.hpp"
+#include "contenders/cub_rows.hpp"
 #include "contenders/functors.hpp"
-#include "harness/registry.hpp"
-
-#ifndef FANIN_PERF_CUB_WHEEL
-#define FANIN_PERF_CUB_WHEEL 0
-#endif
 
 namespace fanin_perf {
 namespace {
@@ -85,7 +79,7 @@ struct cub_library {
   template <class T, operation Op>
   static constexpr bool offers() {
     if (Op == operation::several) return std::is_floating_point_v<T>;
-    return !std::is_unsigned_v<T> && Op != operation::dot && (std::is_floating_point_v<T> || !has_index(Op)) &&
+    return !std::is_unsigned_v<T> && Op != operation::dot &&
            (sizeof(T) == 4 || Op != operation::sum_of_squares || std::is_floating_point_v<T>);
   }
 
@@ -93,21 +87,10 @@ struct cub_library {
   using reduction = cub_reduction<T, Op>;
 };
 
-void add(registry& to, const std::string& name) {
+void add(registry& to, const char* name) {
   to.versions[name] = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
                       std::to_string(CUB_SUBMINOR_VERSION);
-  contender who;
-  who.name = name;
-  who.backend = "cuda";
-  who.where = place::gpu;
-  who.is_peer = true;
-  who.propagates_nan = false;
-  who.lanes = 16384;
-  who.to = destination::device;
-  who.capturable = true;
-  to.add(of_family(who, device_family<cub_library>{.to_host = false}));
-  who.to = destination::host;
-  to.add(of_family(who, device_family<cub_library>{.to_host = true}));
+  add_cub_rows<cub_library>(to, name);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct slot {
 };
 
 template <class T, operation Op>
-using slot_of = std::conditional_t<Op == operation::several, four<T>, slot<T>>;
+using slot_of = std::conditional_t<Op == operation::several, four<T>, slot<sum_type<T>>>;
 
 /// `Reduction` is made from a workload and has enqueue(x, y, n, slot_of<T, Op>*), which may wait for nothing.
 template <class T, operation Op, class Reduction>
@@ -57,9 +57,9 @@ class device_call final : public call {
   }
 
  private:
-  // As little as the operation needs: 4 or 8 bytes where there is no index.
+  // As little as the operation needs: without the index where there is none.
   void fetch() {
-    const std::size_t bytes = has_index(Op) || Op == operation::several ? sizeof(slot_of<T, Op>) : sizeof(T);
+    const std::size_t bytes = has_index(Op) || Op == operation::several ? sizeof(slot_of<T, Op>) : sizeof(sum_type<T>);
     FANIN_PERF_CHECK(cudaMemcpyAsync(on_host_.data(), on_device_.data(), bytes, cudaMemcpyDeviceToHost, stream_));
     FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
   }
@@ -75,6 +75,8 @@ class device_call final : public call {
 /// A family of such calls; `Library::reduction<T, Op>` is the Reduction.
 template <class Library>
 struct device_family {
+  static constexpr bool takes_all_types = fanin_perf::takes_all_types<Library>;
+
   template <class T, operation Op>
   static constexpr bool offers() {
     return Library::template offers<T, Op>();

@@ -60,8 +60,7 @@ void add_fanin_cuda(registry& to) {
   fanin::cuda_catalogue::for_each([&](auto strategy) {
     using tag = decltype(strategy);
     using is_default = std::is_same<tag, fanin::cuda_strategy::one_pass>;
-    add_fanin_cuda_rows<span_form, tag, std::conditional_t<is_default::value, choice_of_default, choice_of_others>>(
-        to.contenders);
+    add_fanin_cuda_rows<span_form, tag, std::conditional_t<is_default::value, choice_of_default, choice_of_others>>(to);
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "contenders/fanin_calls.hpp"
 #include "harness/cuda_check.hpp"
+#include "harness/registry.hpp"
 
 namespace fanin_perf {
 
@@ -65,14 +66,23 @@ struct span_form {
 struct value_form {
   static constexpr const char* name = "f(i)";
 
+  template <class T, operation Op>
+  static auto functor(const T* x, [[maybe_unused]] const T* y) {
+    if constexpr (Op == operation::dot) {
+      return element_product<T>{x, y};
+    } else {
+      return element_value<T>{x};
+    }
+  }
+
   template <class T, operation Op, class Exec>
-  static auto reduce(Exec& exec, const T* x, const T*, std::int64_t n) {
-    return fanin::parallel_reduce(fanin::range(exec, 0, n), element_value<T>{x}, fanin_reducer<T, Op>());
+  static auto reduce(Exec& exec, const T* x, const T* y, std::int64_t n) {
+    return fanin::parallel_reduce(fanin::range(exec, 0, n), functor<T, Op>(x, y), fanin_reducer<T, Op>());
   }
 
   template <class T, operation Op, class Exec, class Out>
-  static void reduce_into(Out* out, Exec& exec, const T* x, const T*, std::int64_t n) {
-    fanin::parallel_reduce_into(out, fanin::range(exec, 0, n), element_value<T>{x}, fanin_reducer<T, Op>());
+  static void reduce_into(Out* out, Exec& exec, const T* x, const T* y, std::int64_t n) {
+    fanin::parallel_reduce_into(out, fanin::range(exec, 0, n), functor<T, Op>(x, y), fanin_reducer<T, Op>());
   }
 };
 
@@ -158,6 +168,8 @@ class fanin_cuda_call final : public call {
 /// `Choice::offers<T, Op>()` says which combinations are compiled.
 template <class Form, class Strategy, class Choice, destination To>
 struct fanin_cuda_family {
+  static constexpr bool takes_all_types = fanin_perf::takes_all_types<Choice>;
+
   template <class T, operation Op>
   static constexpr bool offers() {
     return Choice::template offers<T, Op>();
@@ -200,15 +212,15 @@ contender describe_fanin_cuda() {
 
 /// Adds a strategy in a form, to both destinations; one that finishes on the host has only that one.
 template <class Form, class Strategy, class Choice>
-void add_fanin_cuda_rows(contender_list& to) {
+void add_fanin_cuda_rows(registry& to) {
   contender who = describe_fanin_cuda<Form, Strategy>();
   if constexpr (is_stream_ordered(Strategy::recipe)) {
     who.to = destination::device;
     who.capturable = true;
-    to.push_back(of_family(who, fanin_cuda_family<Form, Strategy, Choice, destination::device>{}));
+    to.add(of_family(who, fanin_cuda_family<Form, Strategy, Choice, destination::device>{}));
   }
   who.to = destination::host;
-  to.push_back(of_family(who, fanin_cuda_family<Form, Strategy, Choice, destination::host>{}));
+  to.add(of_family(who, fanin_cuda_family<Form, Strategy, Choice, destination::host>{}));
 }
 
 }  // namespace fanin_perf

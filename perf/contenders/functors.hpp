@@ -27,6 +27,14 @@ struct element_value {
   FANIN_PERF_FUNCTION T operator()(std::int64_t i) const { return x[i]; }
 };
 
+/// x[i] * y[i]
+template <class T>
+struct element_product {
+  const T* x;
+  const T* y;
+  FANIN_PERF_FUNCTION T operator()(std::int64_t i) const { return product(x[i], y[i]); }
+};
+
 /// acc += x[i]
 template <class T>
 struct add_element {

@@ -15,7 +15,8 @@ struct registry {
   contender_list contenders;
   std::map<std::string, std::string> versions;  ///< of the libraries that take part
 
-  void add(contender made) { contenders.push_back(std::move(made)); }
+  /// What is there already takes on what `made` offers besides: combinations may be compiled in several units.
+  void add(contender made);
 };
 
 // contenders/
@@ -26,11 +27,15 @@ void add_kokkos_openmp(registry& to);
 void add_fanin_kokkos_serial(registry& to);
 void add_fanin_kokkos_openmp(registry& to);
 void add_fanin_cuda(registry& to);
-void add_fanin_cuda_index(registry& to);
 void add_fanin_cuda_tunings(registry& to);
+void add_fanin_cuda_types(registry& to);
+void add_fanin_cuda_values(registry& to);
+void add_fanin_cuda_accumulators(registry& to);
 void add_kokkos_cuda(registry& to);
 void add_cub(registry& to);
+void add_cub_types(registry& to);
 void add_cub_wheel(registry& to);
+void add_cub_wheel_types(registry& to);
 void add_thrust(registry& to);
 void add_cublas(registry& to);
 

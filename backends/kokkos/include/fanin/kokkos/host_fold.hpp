@@ -33,9 +33,12 @@ void fold_lanes(std::int64_t begin, std::int64_t end, Accumulator& acc, const Id
       for (; i <= end - lanes; i += lanes) {
         for (int k = 0; k < lanes; ++k) fold(lane[k], i + k);
       }
-      // g++ 12 joins vectors of signed integers wrongly if it sees this loop and the next as one.
-      asm volatile("" ::"g"(lane) : "memory");
-      for (int k = 0; k < lanes; ++k) join(acc, lane[k]);
+      // g++ 12 joins vectors of signed integers wrongly if it sees this loop and the next as one. A copy, so that the
+      // lanes themselves stay in registers.
+      Accumulator partial[lanes];
+      std::copy_n(lane, lanes, partial);
+      asm volatile("" : "+m"(partial));
+      for (int k = 0; k < lanes; ++k) join(acc, partial[k]);
     }
   }
   for (; i < end; ++i) fold(acc, i);
