@@ -94,9 +94,24 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning) {
   launch.shared_bytes = shared_bytes();
 }
 
+/// The first of a strategy's rows for a device and elements of so many bytes; nothing in particular if it has none.
+template <class Strategy>
+constexpr cuda_grid_tuning grid_tuning_for(int compute_capability, std::size_t element_bytes) {
+  if constexpr (requires { Strategy::tunings; }) {
+    for (const cuda_grid_tuning& row : Strategy::tunings) {
+      const bool for_device = row.compute_capability == 0 || row.compute_capability == compute_capability;
+      const bool for_element =
+          row.most_element_bytes == 0 || element_bytes <= static_cast<std::size_t>(row.most_element_bytes);
+      if (for_device && for_element) return row;
+    }
+  }
+  return {.blocks_per_sm = Strategy::recipe.blocks_per_sm};
+}
+
 /// A grid of as many blocks as the elements need, or a persistent one.
 template <class Strategy, class Source>
-void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors, int resident) {
+void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors,
+               const cuda_kernel_facts& facts) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   cuda_launch& launch = plan.launch;
   const std::int64_t threads_of_block = launch.block_size;
@@ -113,9 +128,11 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   constexpr int cluster_size = recipe.cluster_size;
   const auto whole_clusters = [&](int blocks) { return std::max(blocks / cluster_size, 1) * cluster_size; };
   const auto grid_of = [&](int blocks_per_sm) {
-    return whole_clusters(multiprocessors * std::min(blocks_per_sm, resident));
+    const int resident = facts.resident_blocks;
+    return whole_clusters(multiprocessors * (blocks_per_sm == 0 ? resident : std::min(blocks_per_sm, resident)));
   };
-  const int blocks_per_sm = tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : recipe.blocks_per_sm;
+  const cuda_grid_tuning measured = grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
+  const int blocks_per_sm = tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm;
   const int asked = tuning.grid_size != 0 ? tuning.grid_size : tuning.blocks_per_sm != 0 ? 0 : recipe.grid_size;
   if (asked != 0) {
     if (asked % recipe.cluster_size != 0) {
@@ -133,16 +150,14 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
     constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
     const std::int64_t round_of_block = threads_of_block * in_flight;
     const bool is_default_block = launch.block_size == recipe.block_size;
-    if (units <= round_of_block && recipe.lone_block_size != 0) {
+    if (units <= round_of_block && measured.lone_block_size != 0) {
       launch.grid_size = 1;
-    } else if (is_default_block && units <= recipe.lone_block_size * in_flight) {
-      launch.block_size = recipe.lone_block_size;
+    } else if (is_default_block && units <= measured.lone_block_size * in_flight) {
+      launch.block_size = measured.lone_block_size;
       launch.grid_size = 1;
-    } else if (loads_of_unit<Source> > 1) {
-      // 64-byte elements of 1 GiB on an H200: 4459 GB/s with one block a multiprocessor, 4308 with two.
-      launch.grid_size = std::min(launch.grid_size, grid_of(1));
-    } else if (units < recipe.rounds_of_full_grid * round_of_block * plan.largest_grid) {
-      launch.grid_size = std::min(launch.grid_size, grid_of(std::min(2, blocks_per_sm)));
+    } else if (measured.few_blocks_per_sm != 0 &&
+               units < measured.rounds_of_full_grid * round_of_block * plan.largest_grid) {
+      launch.grid_size = std::min(launch.grid_size, grid_of(measured.few_blocks_per_sm));
     }
   }
   launch.grid_size = std::min(plan.largest_grid,
@@ -175,7 +190,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   check_fits<Strategy, Composite>(facts, plan.launch);
   plan.options.starts_early = facts.starts_early && recipe.grid == cuda_stage::grid::watching_block;
   plan.options.cluster_size = recipe.cluster_size;
-  plan_grid<Strategy>(plan, tuning, source, session.multiprocessors(), facts.resident_blocks);
+  plan_grid<Strategy>(plan, tuning, source, session.multiprocessors(), facts);
   return plan;
 }
 

@@ -82,17 +82,29 @@ struct cuda_recipe {
   cuda_stage::block block;
   cuda_stage::memory memory;
   cuda_stage::grid grid;
-  int block_size;               ///< threads a block, unless the tuning says otherwise
-  int chunks = 1;               ///< n of fold_n, unless the tuning says otherwise
-  int blocks_per_sm = 0;        ///< blocks on each multiprocessor at most; 0: as many as the elements need
-  int grid_size = 0;            ///< blocks of the launch, whatever the number of elements; 0: as above
-  int loads = 1;                ///< 16-byte loads in flight a thread (vectorised)
-  int elements = 1;             ///< indices in flight a thread where a functor is gathered (vectorised)
-  int lone_block_size = 0;      ///< what one round of so many threads covers, one block does alone (vectorised)
-  int rounds_of_full_grid = 0;  ///< with fewer rounds, at most two blocks run on a multiprocessor (vectorised)
-  int cluster_size = 1;         ///< blocks that combine through distributed shared memory before the grid stage
+  int block_size;         ///< threads a block, unless the tuning says otherwise
+  int chunks = 1;         ///< n of fold_n, unless the tuning says otherwise
+  int blocks_per_sm = 0;  ///< blocks on each multiprocessor at most; 0: as many as the elements need
+  int grid_size = 0;      ///< blocks of the launch, whatever the number of elements; 0: as above
+  int loads = 1;          ///< 16-byte loads in flight a thread (vectorised)
+  int elements = 1;       ///< indices in flight a thread where a functor is gathered (vectorised)
+  int cluster_size = 1;   ///< blocks that combine through distributed shared memory before the grid stage
 
   friend bool operator==(const cuda_recipe&, const cuda_recipe&) = default;
+};
+
+/// How many blocks of its recipe's size a strategy with vectorised gathering launches, by the number of elements: as it
+/// was measured for one kind of device and element. A strategy may have an array of them, `tunings`; without a
+/// cuda_tuning of the caller the first row that fits decides.
+struct cuda_grid_tuning {
+  int compute_capability = 0;   ///< 10 * major + minor of the devices it is for; 0: of any
+  int most_element_bytes = 0;   ///< for elements of up to so many bytes; 0: of any size
+  int lone_block_size = 0;      ///< what one round of so many threads covers, one block does alone; 0: never
+  int blocks_per_sm = 0;        ///< at most; 0: as many as are resident
+  int few_blocks_per_sm = 0;    ///< with fewer rounds than the next: at most; 0: as above
+  int rounds_of_full_grid = 0;  ///< that all blocks must have
+
+  friend bool operator==(const cuda_grid_tuning&, const cuda_grid_tuning&) = default;
 };
 
 /// Null for a legal block size, otherwise a sentence.
