@@ -35,8 +35,11 @@
 ///   fold(thread_state&, value, index) instead of the one above; `acc&` of a functor binds to the thread_state
 ///   flush(thread_state&, acc& scratch)
 /// where `scratch` starts as identity() and may be shared by all threads of a CUDA block, which begin, fold and flush
-/// concurrently: they touch it by fanin::atomic_fetch_add only, and in a way whose result does not depend on the order
-/// (integers). On the host each thread has a scratch of its own.
+/// concurrently: they touch it by fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result
+/// does not depend on the order (integers). On the host each thread has a scratch of its own. For hosts it may also
+/// have
+///   fold_span(thread_state&, const T* values, std::int64_t count, std::int64_t first)
+/// which folds the elements first, first + 1, ... of an array at once.
 namespace fanin {
 
 namespace detail {
@@ -175,6 +178,20 @@ FANIN_FUNCTION inline void atomic_fetch_add(T& target, T increment) {
 #else
   using word = std::make_unsigned_t<T>;
   target = static_cast<T>(static_cast<word>(target) + static_cast<word>(increment));
+#endif
+}
+
+/// Takes what such a counter holds and leaves `value`: as atomic_fetch_add.
+template <class T>
+  requires(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
+FANIN_FUNCTION inline T atomic_exchange(T& target, T value) {
+#if defined(__CUDA_ARCH__)
+  using word = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+  return static_cast<T>(::atomicExch(reinterpret_cast<word*>(&target), static_cast<word>(value)));
+#else
+  const T held = target;
+  target = value;
+  return held;
 #endif
 }
 

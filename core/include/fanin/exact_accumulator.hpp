@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <fanin/error.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/reducer.hpp>
+
+/// Sums of floating-point numbers without any rounding, as one large fixed-point number. Integers only: no flag of the
+/// compiler and no mode of the floating-point unit changes what they give.
+namespace fanin {
+
+namespace detail {
+
+/// A finite number as an integer times a power of two.
+struct exact_parts {
+  std::uint64_t magnitude;
+  int exponent;
+  bool is_negative;
+};
+
+/// Of bits that are not those of an infinity or a NaN.
+FANIN_FUNCTION constexpr exact_parts parts_of_double(std::uint64_t bits) {
+  const int field = static_cast<int>(bits >> 52 & 0x7ff);
+  const std::uint64_t fraction = bits & 0xf'ffff'ffff'ffffULL;
+  return {field == 0 ? fraction : fraction | 1ULL << 52, (field == 0 ? 1 : field) - 1075, bits >> 63 != 0};
+}
+
+/// A float's bits as those of the double of the same value, denormals too.
+FANIN_FUNCTION constexpr std::uint64_t widened_bits(std::uint32_t bits) {
+  const std::uint64_t sign = static_cast<std::uint64_t>(bits >> 31) << 63;
+  const std::uint32_t rest = bits & 0x7fff'ffffU;
+  if (rest >= 0x7f80'0000U)
+    return sign | 0x7ff0'0000'0000'0000ULL | static_cast<std::uint64_t>(rest & 0x7f'ffffU) << 29;
+  if (rest >= 0x80'0000U) return sign | ((static_cast<std::uint64_t>(rest) << 29) + (896ULL << 52));
+  if (rest == 0) return sign;
+  const int up = std::countl_zero(rest) - 8;  // until the leading bit stands where a normal number's is implied
+  return sign | ((static_cast<std::uint64_t>(rest) << (29 + up)) + (static_cast<std::uint64_t>(896 - up) << 52));
+}
+
+FANIN_FUNCTION inline std::uint64_t double_bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+FANIN_FUNCTION inline std::uint64_t double_bits(float x) { return widened_bits(std::bit_cast<std::uint32_t>(x)); }
+
+template <class T>
+concept exact_element = std::same_as<T, float> || std::same_as<T, double>;
+
+}  // namespace detail
+
+/// A sum that is exact: an integer of Limbs digits, each worth 2^32 times the one before, in units of 2^Lowest. Digits
+/// are 64 bits wide and take additions without handing a carry on at once. Infinities and NaN are counted beside it.
+///
+/// Trivially copyable; zero as it is made; copies are independent. add, merge and value in any order and grouping give
+/// the same value and the same bytes for the same elements. Up to 2^63 elements nothing overflows. Not for several
+/// threads at once, except for the members ..._shared.
+template <int Lowest, int Limbs>
+class basic_exact_accumulator {
+ public:
+  static constexpr int lowest_exponent = Lowest;
+  static constexpr int limb_count = Limbs;
+  /// Four letters, the version, the lowest exponent (negated), the number of digits, flags; the digits in 4 bytes each,
+  /// the last one in 8.
+  static constexpr std::size_t serialised_size = 12 + 4 * (Limbs - 1) + 8;
+
+  /// Adds an element exactly.
+  template <detail::exact_element T>
+  FANIN_FUNCTION void add(T x) {
+    add_bits<plain>(detail::double_bits(x));
+    settle();
+  }
+
+  /// Adds the product of two elements exactly, before any rounding; infinities, NaN and their products with zero as
+  /// IEEE has them. Where products fit: see exact_product_accumulator.
+  template <detail::exact_element T>
+    requires(Lowest <= -2148)
+  FANIN_FUNCTION void add_product(T x, T y) {
+    add_product_bits<plain>(detail::double_bits(x), detail::double_bits(y));
+    settle();
+  }
+
+  /// Adds what another one holds, which may be this one.
+  FANIN_FUNCTION void merge(const basic_exact_accumulator& from) {
+    for (int i = 0; i < Limbs; ++i) limb_[i] += from.limb_[i];
+    positive_infinities_ = positive_infinities_ != 0 || from.positive_infinities_ != 0 ? 1 : 0;
+    negative_infinities_ = negative_infinities_ != 0 || from.negative_infinities_ != 0 ? 1 : 0;
+    nans_ = nans_ != 0 || from.nans_ != 0 ? 1 : 0;
+    carry();
+  }
+
+  /// The sum, rounded once to nearest, ties to even; beyond the largest number infinity; zero is +0. NaN if any element
+  /// was one, or infinities of both signs were added; else the infinity that was.
+  FANIN_FUNCTION double value() const { return value_as<double>(); }
+  template <detail::exact_element T>
+  FANIN_FUNCTION T value_as() const {
+    using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    return std::bit_cast<T>(static_cast<bits>(rounded < sizeof(T) == 8 ? 53 : 24, sizeof(T) == 8 ? -1074 : -149 > ()));
+  }
+
+  /// The same bytes for the same elements in any order, on every machine.
+  std::array<std::byte, serialised_size> serialise() const {
+    basic_exact_accumulator canonical = *this;
+    canonical.carry();
+    std::array<std::byte, serialised_size> bytes{};
+    std::size_t at = 0;
+    const auto put = [&](std::uint64_t word, int size) {
+      for (int k = 0; k < size; ++k) bytes[at++] = static_cast<std::byte>(word >> 8 * k & 0xff);
+    };
+    put(magic, 4);
+    put(version, 2);
+    put(static_cast<std::uint64_t>(-Lowest), 2);
+    put(Limbs, 2);
+    put(canonical.flags(), 2);
+    for (int i = 0; i < Limbs - 1; ++i) put(static_cast<std::uint64_t>(canonical.limb_[i]), 4);
+    put(static_cast<std::uint64_t>(canonical.limb_[Limbs - 1]), 8);
+    return bytes;
+  }
+
+  /// What serialise gave. Throws invalid_argument for anything else.
+  static basic_exact_accumulator deserialise(std::span<const std::byte> bytes) {
+    if (bytes.size() != serialised_size) {
+      refuse("there are " + std::to_string(bytes.size()) + " bytes, and this kind has " +
+             std::to_string(serialised_size));
+    }
+    std::size_t at = 0;
+    const auto get = [&](int size) {
+      std::uint64_t word = 0;
+      for (int k = 0; k < size; ++k) word |= static_cast<std::uint64_t>(bytes[at++]) << 8 * k;
+      return word;
+    };
+    if (get(4) != magic) refuse("the first bytes are not those of an exact accumulator");
+    if (const std::uint64_t found = get(2); found != version) {
+      refuse("they are of version " + std::to_string(found) + ", and this Fanin reads version " +
+             std::to_string(version));
+    }
+    if (get(2) != static_cast<std::uint64_t>(-Lowest) || get(2) != Limbs) {
+      refuse("they are of another kind of accumulator (of sums or of products)");
+    }
+    const std::uint64_t flags = get(2);
+    if (flags > 7) refuse("flags are set that nobody knows");
+    basic_exact_accumulator read;
+    read.positive_infinities_ = static_cast<std::int64_t>(flags & 1);
+    read.negative_infinities_ = static_cast<std::int64_t>(flags >> 1 & 1);
+    read.nans_ = static_cast<std::int64_t>(flags >> 2 & 1);
+    for (int i = 0; i < Limbs - 1; ++i) read.limb_[i] = static_cast<std::int64_t>(get(4));
+    read.limb_[Limbs - 1] = static_cast<std::int64_t>(get(8));
+    if (read.limb_[Limbs - 1] > largest_top || read.limb_[Limbs - 1] < -largest_top) {
+      refuse("the number is larger than 2^63 elements can sum up to");
+    }
+    return read;
+  }
+
+  // For reducers' threads that share an accumulator as the protocol of thread_state has it. Each counts the numbers
+  // that it adds, and calls carry_shared() when it has added `most_between_carries`: 1024 threads may then share one.
+  static constexpr int most_between_carries = 1 << 18;
+
+  /// Adds magnitude * 2^exponent.
+  FANIN_FUNCTION void add_shared(std::uint64_t magnitude, int exponent, bool is_negative) {
+    deposit<shared>(magnitude, exponent, is_negative);
+  }
+  /// Adds the number, infinity or NaN that a double's bits are.
+  FANIN_FUNCTION void add_shared(std::uint64_t bits) { add_bits<shared>(bits); }
+  /// Adds the product of two doubles. Counts as three.
+  FANIN_FUNCTION void add_product_shared(std::uint64_t x, std::uint64_t y)
+    requires(Lowest <= -2148)
+  {
+    add_product_bits<shared>(x, y);
+  }
+  /// Hands the carries on. A digit is taken out, so that no two threads hand on the same carry.
+  FANIN_FUNCTION void carry_shared() {
+    for (int i = 0; i < Limbs - 1; ++i) {
+      const std::int64_t held = fanin::atomic_exchange(limb_[i], std::int64_t{0});
+      if (held == 0) continue;
+      fanin::atomic_fetch_add(limb_[i], held & digit_mask);
+      fanin::atomic_fetch_add(limb_[i + 1], held >> digit_bits);
+    }
+  }
+
+ private:
+  static constexpr int digit_bits = 32;
+  static constexpr std::int64_t digit_mask = 0xffff'ffff;
+  static constexpr std::uint64_t magic = 0x41584e46;  // "FNXA"
+  static constexpr std::uint64_t version = 1;
+  /// 2^63 of the largest elements (of products where they fit) have a top digit below this.
+  static constexpr std::int64_t largest_top =
+      std::int64_t{1} << ((Lowest <= -2148 ? 2048 : 1024) + 63 - Lowest - digit_bits * (Limbs - 1));
+
+  struct plain {
+    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { to += increment; }
+  };
+  struct shared {
+    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) {
+#if defined(__CUDA_ARCH__)
+      if (increment == 0) return;
+#endif
+      fanin::atomic_fetch_add(to, increment);
+    }
+  };
+
+  /// Each digit changes by less than 2^32.
+  template <class Mode>
+  FANIN_FUNCTION void deposit(std::uint64_t magnitude, int exponent, bool is_negative) {
+    const unsigned at = static_cast<unsigned>(exponent - Lowest);
+    const unsigned shift = at % digit_bits;
+    std::int64_t* const to = limb_ + at / digit_bits;
+    const std::uint64_t low = (magnitude & digit_mask) << shift;
+    const std::uint64_t high = ((magnitude >> digit_bits) << shift) + (low >> digit_bits);
+    const std::int64_t sign = is_negative ? -1 : 0;  // by arithmetic: a branch on it would be a guess
+    const auto add = [&](int i, std::uint64_t digit) {
+      Mode::add(to[i], (static_cast<std::int64_t>(digit) ^ sign) - sign);
+    };
+    add(0, low & digit_mask);
+    add(1, high & digit_mask);
+    add(2, high >> digit_bits);
+  }
+
+  template <class Mode>
+  FANIN_FUNCTION void add_bits(std::uint64_t bits) {
+    if ((bits >> 52 & 0x7ff) == 0x7ff) {
+      count_special<Mode>(bits);
+    } else {
+      const detail::exact_parts x = detail::parts_of_double(bits);
+      deposit<Mode>(x.magnitude, x.exponent, x.is_negative);
+    }
+  }
+
+  template <class Mode>
+  FANIN_FUNCTION void count_special(std::uint64_t bits) {
+    const bool is_nan = (bits & 0xf'ffff'ffff'ffffULL) != 0;
+    Mode::add(is_nan ? nans_ : (bits >> 63 != 0 ? negative_infinities_ : positive_infinities_), 1);
+  }
+
+  /// By schoolbook multiplication in halves of 32 bits: 106 bits that no exponent puts out of range.
+  template <class Mode>
+  FANIN_FUNCTION void add_product_bits(std::uint64_t x_bits, std::uint64_t y_bits) {
+    constexpr std::uint64_t infinity = 0x7ffULL << 52;
+    const std::uint64_t sign = (x_bits ^ y_bits) & 1ULL << 63;
+    const std::uint64_t x_rest = x_bits & ~(1ULL << 63);
+    const std::uint64_t y_rest = y_bits & ~(1ULL << 63);
+    if (x_rest >= infinity || y_rest >= infinity) {
+      const bool is_nan = x_rest > infinity || y_rest > infinity || x_rest == 0 || y_rest == 0;
+      count_special<Mode>(sign | infinity | (is_nan ? 1U : 0U));
+      return;
+    }
+    const detail::exact_parts x = detail::parts_of_double(x_rest);
+    const detail::exact_parts y = detail::parts_of_double(y_rest);
+    const std::uint64_t x_low = x.magnitude & digit_mask, x_high = x.magnitude >> digit_bits;
+    const std::uint64_t y_low = y.magnitude & digit_mask, y_high = y.magnitude >> digit_bits;
+    const int exponent = x.exponent + y.exponent;
+    deposit<Mode>(x_low * y_low, exponent, sign != 0);
+    deposit<Mode>(x_low * y_high + x_high * y_low, exponent + digit_bits, sign != 0);
+    deposit<Mode>(x_high * y_high, exponent + 2 * digit_bits, sign != 0);
+  }
+
+  /// After an element of this object's own thread.
+  FANIN_FUNCTION void settle() {
+    constexpr std::int32_t often = 1 << 26;
+    if (++pending_ >= often) carry();
+  }
+
+  /// Afterwards all digits but the top one are in 0 .. 2^32 - 1, which is the one way to write the number.
+  FANIN_FUNCTION void carry() {
+    for (int i = 0; i < Limbs - 1; ++i) {
+      limb_[i + 1] += limb_[i] >> digit_bits;
+      limb_[i] &= digit_mask;
+    }
+    pending_ = 0;
+  }
+
+  FANIN_FUNCTION unsigned flags() const {
+    return (positive_infinities_ != 0 ? 1U : 0U) | (negative_infinities_ != 0 ? 2U : 0U) | (nans_ != 0 ? 4U : 0U);
+  }
+
+  /// The bits of the nearest number of `Precision` bits whose lowest denormal is 2^Least.
+  template <int Precision, int Least>
+  FANIN_FUNCTION std::uint64_t rounded() const {
+    static_assert(Least >= Lowest);
+    constexpr int fraction_bits = Precision - 1;
+    constexpr int exponent_bits = Precision == 53 ? 11 : 8;
+    constexpr std::uint64_t infinity = ((1ULL << exponent_bits) - 1) << fraction_bits;
+    constexpr std::uint64_t sign = 1ULL << (fraction_bits + exponent_bits);
+    switch (flags()) {
+      case 0: break;
+      case 1: return infinity;
+      case 2: return sign | infinity;
+      default: return infinity | 1ULL << (fraction_bits - 1);
+    }
+
+    // The magnitude in 32-bit digits; the top one is split in two.
+    basic_exact_accumulator sum = *this;
+    sum.carry();
+    const bool is_negative = sum.limb_[Limbs - 1] < 0;
+    if (is_negative) {
+      for (int i = 0; i < Limbs; ++i) sum.limb_[i] = -sum.limb_[i];
+      sum.carry();
+    }
+    const auto digit = [&](int i) {
+      if (i < Limbs - 1) return static_cast<std::uint64_t>(sum.limb_[i]);
+      const auto top = static_cast<std::uint64_t>(sum.limb_[Limbs - 1]);
+      return i == Limbs - 1 ? top & digit_mask : (i == Limbs ? top >> digit_bits : 0);
+    };
+    int highest = Limbs;
+    while (highest >= 0 && digit(highest) == 0) --highest;
+    if (highest < 0) return 0;
+    const int leading = digit_bits * highest + 63 - std::countl_zero(digit(highest));
+
+    // The unit in the last place stands at bit `unit`; what is below decides how to round.
+    const int unit = leading - fraction_bits > Least - Lowest ? leading - fraction_bits : Least - Lowest;
+    const int from = unit / digit_bits;
+    const int shift = unit % digit_bits;
+    std::uint64_t kept = digit(from) | digit(from + 1) << digit_bits;
+    kept >>= shift;
+    if (shift != 0) kept |= digit(from + 2) << (2 * digit_bits - shift);
+    kept &= (1ULL << Precision) - 1;
+    if (unit > 0) {
+      const int half = unit - 1;
+      const std::uint64_t of_half = digit(half / digit_bits);
+      bool is_more = (of_half & ((1ULL << half % digit_bits) - 1)) != 0;
+      for (int i = half / digit_bits - 1; i >= 0 && !is_more; --i) is_more = digit(i) != 0;
+      const bool is_half = (of_half >> half % digit_bits & 1) != 0;
+      if (is_half && (is_more || (kept & 1) != 0)) ++kept;
+    }
+    // A carry out of the fraction goes into the exponent, where it belongs.
+    const int steps = unit - (Least - Lowest);
+    if (steps > 1 << exponent_bits) return (is_negative ? sign : 0) | infinity;
+    const std::uint64_t bits = (static_cast<std::uint64_t>(steps) << fraction_bits) + kept;
+    return (is_negative ? sign : 0) | (bits < infinity ? bits : infinity);
+  }
+
+  [[noreturn]] static void refuse(const std::string& why) {
+    throw invalid_argument("fanin::exact_accumulator::deserialise: " + why +
+                           "; give the bytes that serialise() of the same kind gave");
+  }
+
+  std::int64_t limb_[Limbs] = {};
+  std::int64_t positive_infinities_ = 0;
+  std::int64_t negative_infinities_ = 0;
+  std::int64_t nans_ = 0;
+  std::int64_t pending_ = 0;
+};
+
+/// Of sums: from the lowest denormal to 2^63 of the largest doubles, in 576 bytes.
+using exact_accumulator = basic_exact_accumulator<-1074, 68>;
+/// Of sums of products of two doubles, none of which is rounded, overflows or vanishes.
+using exact_product_accumulator = basic_exact_accumulator<-2148, 134>;
+
+static_assert(std::is_trivially_copyable_v<exact_accumulator>);
+static_assert(sizeof(exact_accumulator) == 576);
+
+}  // namespace fanin
