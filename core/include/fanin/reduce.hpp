@@ -82,7 +82,7 @@ span_transform<F, T...> make_transform(const typename backend<Exec>::handle_type
     throw invalid_argument(std::string(call) + ": the arrays' lengths differ (" + lengths +
                            "); give arrays of one length");
   }
-  return {f, {xs.data()...}};
+  return {f, {{{xs.data()}...}}};
 }
 
 }  // namespace detail

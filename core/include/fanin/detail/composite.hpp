@@ -20,6 +20,14 @@ inline constexpr bool takes_tile =
       reducer.template fold_tile<Rows, Columns>(state, values, index, index, Rows);
     };
 
+/// Whether a reducer has the member that composite::fold_span_on_host tells of, for elements of its own value_type.
+template <class R, class T>
+inline constexpr bool takes_span = false;
+template <class R, class T>
+  requires(std::is_same_v<reducer_value_t<R>, T>)
+inline constexpr bool takes_span<R, T> = requires(const R reducer, reducer_state_t<R>& state, const T* values,
+                                                  std::int64_t n) { reducer.fold_span(state, values, n, n); };
+
 /// One or several reducers as one: what every backend reduces with. The order of calls is
 ///     accumulator scratch = identity();  state s = begin(scratch);  accumulate(f, s, i)...;  finish(s, scratch);
 /// after which scratch is what one thread (or, where scratch is shared, one block) contributes; then join and result.
@@ -42,6 +50,8 @@ struct composite {
   static constexpr bool has_state = names_thread_state<reducer_type<I>>;
   static constexpr bool has_any_state = (names_thread_state<Reducer> || ...);
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
+  template <class T>
+  static constexpr bool has_any_span_of = (takes_span<Reducer, T> || ...);
   static constexpr std::size_t largest_accumulator = [] {
     std::size_t largest = 0;
     ((largest = sizeof(reducer_accumulator_t<Reducer>) > largest ? sizeof(reducer_accumulator_t<Reducer>) : largest),
@@ -95,6 +105,40 @@ struct composite {
   FANIN_FUNCTION constexpr void fold_tile(state_type& state, const Value* values, std::int64_t first,
                                           std::int64_t row_step, int rows) const {
     fold_tile_of<Rows, Columns>(state, values, first, row_step, rows, indices{});
+  }
+
+  /// The indices begin .. end - 1 of a functor, in a host's own loop: see accumulate_on_host. Values are gathered in
+  /// blocks where a reducer takes them at once.
+  template <class F>
+  constexpr void gather_on_host(const F& f, state_type& state, std::int64_t begin, std::int64_t end) const {
+    if constexpr (!functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+      using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
+      if constexpr (has_any_span_of<value_type>) {
+        constexpr std::int64_t block = 8192 / sizeof(value_type);
+        value_type values[block];
+        for (; begin < end;) {
+          const std::int64_t n = end - begin < block ? end - begin : block;
+          for (std::int64_t k = 0; k < n; ++k) values[k] = f(begin + k);
+          fold_span_on_host(state, values, n, begin);
+          begin += n;
+        }
+        return;
+      }
+    }
+    for (std::int64_t i = begin; i < end; ++i) accumulate_on_host(f, state, i);
+  }
+
+  /// The elements first, first + 1, ... of an array, for a host's own loop. A reducer may have
+  /// fold_span(state, values, count, first), which takes them at once; several reducers share them in blocks that stay
+  /// in the nearest cache.
+  template <class T>
+  constexpr void fold_span_on_host(state_type& state, const T* values, std::int64_t count, std::int64_t first) const {
+    constexpr std::int64_t block = size == 1 ? INT64_MAX : static_cast<std::int64_t>(16384 / sizeof(T));
+    for (std::int64_t at = 0; at < count;) {
+      const std::int64_t n = count - at < block ? count - at : block;
+      fold_span_of(state, values + at, n, first + at, indices{});
+      at += n;
+    }
   }
 
  private:
@@ -186,6 +230,20 @@ struct composite {
     } else {
       by_rows<Columns>(rows, std::make_integer_sequence<int, Rows * Columns>{},
                        [&](int at, int r, int k) { fold_one<I>(state, values[at], first + r * row_step + k); });
+    }
+  }
+  template <class T, std::size_t... I>
+  constexpr void fold_span_of(state_type& state, const T* values, std::int64_t count, std::int64_t first,
+                              std::index_sequence<I...>) const {
+    (fold_span_one<I>(get<I>(state), values, count, first), ...);
+  }
+  template <std::size_t I, class T>
+  constexpr void fold_span_one(reducer_state_t<reducer_type<I>>& state, const T* values, std::int64_t count,
+                               std::int64_t first) const {
+    if constexpr (takes_span<reducer_type<I>, T>) {
+      get<I>(reducers).fold_span(state, values, count, first);
+    } else {
+      for (std::int64_t k = 0; k < count; ++k) fold_one<I>(state, values[k], first + k);
     }
   }
   /// Unrolled in any case: an index that is not a constant would put the values into memory.

@@ -60,21 +60,27 @@ struct kokkos_element_functor {
 /// neighbouring threads read neighbouring elements.
 template <bool Consecutive>
 struct kokkos_share {
+  static constexpr bool is_consecutive = Consecutive;
   std::int64_t first;
   std::int64_t count;
   std::int64_t items;
 
   template <class Visit>
   FANIN_FUNCTION void visit(std::int64_t item, const Visit& each) const {
-    const std::int64_t least = count / items;
-    const std::int64_t rest = count % items;
-    const std::int64_t size = least + (item < rest ? 1 : 0);
+    const std::int64_t n = size(item);
     if constexpr (Consecutive) {
-      const std::int64_t begin = first + item * least + (item < rest ? item : rest);
-      for (std::int64_t i = begin; i < begin + size; ++i) each(i);
+      const std::int64_t from = begin(item);
+      for (std::int64_t i = from; i < from + n; ++i) each(i);
     } else {
-      for (std::int64_t k = 0; k < size; ++k) each(first + item + k * items);
+      for (std::int64_t k = 0; k < n; ++k) each(first + item + k * items);
     }
+  }
+
+  FANIN_FUNCTION std::int64_t size(std::int64_t item) const { return count / items + (item < count % items ? 1 : 0); }
+  /// Where a share of consecutive indices begins.
+  FANIN_FUNCTION std::int64_t begin(std::int64_t item) const {
+    const std::int64_t rest = count % items;
+    return first + item * (count / items) + (item < rest ? item : rest);
   }
 };
 
@@ -86,11 +92,35 @@ struct kokkos_accumulate {
   FANIN_FUNCTION void operator()(std::int64_t i) const { composite.accumulate(f, state, i); }
 };
 
+template <class T>
+struct kokkos_span_functor {
+  const T* data;
+  FANIN_FUNCTION const T& operator()(std::int64_t i) const { return data[i]; }
+};
+
+template <class F>
+inline constexpr bool reads_one_array = false;
+template <class T>
+inline constexpr bool reads_one_array<kokkos_span_functor<T>> = true;
+
 /// One work item gathers its share into `scratch`, which becomes what the share holds.
 template <class F, class Composite, class Share>
 FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const Share& share, std::int64_t item,
                                  typename Composite::accumulator_type& scratch) {
   auto state = composite.begin(scratch);
+#if !defined(__CUDACC__)
+  // A host's share, to the reducers at once. For nvcc this function is one for devices too, and may not.
+  if constexpr (Share::is_consecutive) {
+    const std::int64_t from = share.begin(item);
+    if constexpr (reads_one_array<F>) {
+      composite.fold_span_on_host(state, f.data + from, share.size(item), from);
+    } else {
+      composite.gather_on_host(f, state, from, from + share.size(item));
+    }
+    composite.finish(state, scratch);
+    return;
+  }
+#endif
   share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
   composite.finish(state, scratch);
 }
@@ -151,12 +181,6 @@ struct kokkos_for_functor {
   F f;
   std::int64_t first;
   FANIN_FUNCTION void operator()(std::int64_t i) const { f(first + i); }
-};
-
-template <class T>
-struct kokkos_span_functor {
-  const T* data;
-  FANIN_FUNCTION const T& operator()(std::int64_t i) const { return data[i]; }
 };
 
 }  // namespace fanin::detail

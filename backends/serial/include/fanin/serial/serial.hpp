@@ -63,13 +63,16 @@ struct backend<serial> {
   template <class T, class Composite>
   static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
                                                      const Composite& c) {
+    if constexpr (Composite::template has_any_span_of<T>) {
+      if (exec.order() == serial_order::left_to_right) return c.result(left_to_right_span(data, count, c));
+    }
     return reduce(exec, label, 0, count, element<T>{data}, c);
   }
 
   template <class T, class Composite>
   static void reduce_span_into(serial exec, const char* label, typename Composite::result_type* out, const T* data,
                                std::int64_t count, const Composite& c) {
-    *out = reduce(exec, label, 0, count, element<T>{data}, c);
+    *out = reduce_span(exec, label, data, count, c);
   }
 
   template <class F>
@@ -98,7 +101,17 @@ struct backend<serial> {
                                                             const Composite& c) {
     auto scratch = c.identity();
     auto state = c.begin(scratch);
-    for (std::int64_t i = first; i < first + count; ++i) c.accumulate_on_host(f, state, i);
+    c.gather_on_host(f, state, first, first + count);
+    c.finish(state, scratch);
+    return scratch;
+  }
+
+  template <class T, class Composite>
+  static typename Composite::accumulator_type left_to_right_span(const T* data, std::int64_t count,
+                                                                 const Composite& c) {
+    auto scratch = c.identity();
+    auto state = c.begin(scratch);
+    c.fold_span_on_host(state, data, count, 0);
     c.finish(state, scratch);
     return scratch;
   }

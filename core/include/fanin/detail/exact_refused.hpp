@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What <fanin/fanin.hpp> has instead of exact sums in a unit that is compiled with -ffast-math: the compiler may leave
+/// out there what they consist of.
+namespace fanin {
+
+namespace detail {
+
+template <class T>
+struct exact_refused {
+  static_assert(sizeof(T) == 0,
+                "fanin: exact sums need additions as they stand: compile this unit without -ffast-math and "
+                "-fassociative-math");
+};
+
+}  // namespace detail
+
+template <class T, class Result = T>
+struct exact_sum : detail::exact_refused<T> {};
+
+template <class Exec, class X, class Y>
+void exact_dot(Exec&&, const X&, const Y&) {
+  (void)detail::exact_refused<X>{};
+}
+
+template <class Exec, class X>
+void exact_norm2_squared(Exec&&, const X&) {
+  (void)detail::exact_refused<X>{};
+}
+
+}  // namespace fanin
