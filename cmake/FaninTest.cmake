@@ -2,7 +2,7 @@
 # How the tests are declared. Included where FANIN_ENABLE_TESTS is ON.
 #
 #   fanin_add_test(<name> SOURCES <source>... [PORTABLE|CUDA] [LIBS <library>...] [LABELS <label>...]
-#                  [TIMEOUT <seconds>])
+#                  [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...])
 #       A GoogleTest program (a main() comes from gtest_main unless a source has one). Its sources are
 #       compiled as C++; with PORTABLE in the language that the enabled backends need (fanin_target); with
 #       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
@@ -30,7 +30,7 @@ function(_fanin_test_target target)
 endfunction()
 
 function(fanin_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT" "SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "fanin_add_test(${name}): no SOURCES, or unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -52,6 +52,9 @@ function(fanin_add_test name)
   set(labels)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
+  endif()
+  if(arg_ENVIRONMENT)
+    list(APPEND labels ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
   # PRE_TEST: the program lists its cases when ctest runs and not while building, so that a machine which
   # cannot run it can still build it.

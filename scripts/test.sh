@@ -12,7 +12,7 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   install   consumers outside the tree, by find_package and by add_subdirectory
   asan      the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer
-  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 60)
+  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 60); exact sums, a third of that twice
   cuda      where nvcc is: every backend; tests that need a GPU skip where there is none
 
   --quick     format and host only
@@ -105,7 +105,7 @@ format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" && test_preset "$@"; }
 
 fuzz_stage() {
-  configure fuzz && build fuzz fanin_fuzz_npy || return 1
+  configure fuzz && build fuzz fanin_fuzz_npy fanin_fuzz_exact_accumulator fanin_fuzz_exact_sum || return 1
   local seconds=${FANIN_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
   mkdir -p "$corpus"
   (cd "$root/build/fuzz" && run_logged "fuzz" "$logs/fuzz.log" perf/input/fanin_fuzz_npy \
@@ -113,6 +113,14 @@ fuzz_stage() {
     "$corpus" "$root/perf/input/fuzz_seeds") || return 1
   passed=$((passed + 1))
   stage_note="$(grep -oE 'Done [0-9]+ runs in [0-9]+' "$logs/fuzz.log" | tail -n 1) s"
+  local name
+  for name in accumulator sum; do
+    mkdir -p "$corpus-exact-$name"
+    (cd "$root/build/fuzz" && run_logged "fuzz exact $name" "$logs/fuzz.log" \
+      "tests/exact/fuzz/fanin_fuzz_exact_$name" -max_total_time=$((seconds / 3)) -timeout=20 \
+      "$corpus-exact-$name") || return 1
+    passed=$((passed + 1))
+  done
 }
 
 stage format format_stage
