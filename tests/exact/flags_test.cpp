@@ -33,6 +33,10 @@ struct add_product {
   const double* y;
   void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i] * y[i]; }
 };
+struct add_element {
+  const double* x;
+  void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i]; }
+};
 struct add_float {
   const float* x;
   void operator()(std::int64_t i, fanin::exact_sum<float>::thread_state& acc) const { acc += x[i]; }
@@ -75,6 +79,8 @@ void expect_exact() {
     const auto range = fanin::range(exec, count);
     EXPECT_EQ(bits(fanin::reduce(exec, x, fanin::exact_sum<double>{})), bits(by_integers(x))) << low;
     EXPECT_EQ(bits(fanin::parallel_reduce(range, element{x.data()}, fanin::exact_sum<double>{})), bits(by_integers(x)));
+    EXPECT_EQ(bits(fanin::parallel_reduce(range, add_element{x.data()}, fanin::exact_sum<double>{})),
+              bits(by_integers(x)));
     fanin::exact_product_accumulator squares;
     for (const double value : x) squares.add_product(value, value);
     EXPECT_EQ(bits(fanin::exact_norm2_squared(exec, x)), bits(squares.value())) << low;
