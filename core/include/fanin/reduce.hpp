@@ -128,10 +128,9 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
 }
 
 /// Reduces f(x) over one array, f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
-/// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all arrays
-/// have one size and the addresses are equal modulo 16, so that the bits may depend on that; otherwise the same bits from
-/// run to run as for parallel_reduce.
-/// Throws invalid_argument when the lengths differ, and as reduce does.
+/// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all
+/// arrays have one size and the addresses are equal modulo 16, so that the bits may depend on that; otherwise the same
+/// bits from run to run as for parallel_reduce. Throws invalid_argument when the lengths differ, and as reduce does.
 template <class Exec, detail::contiguous X, class F, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
 detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const F& f, const Reducer&... reducers) {

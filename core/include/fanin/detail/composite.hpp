@@ -111,21 +111,19 @@ struct composite {
   /// blocks where a reducer takes them at once.
   template <class F>
   constexpr void gather_on_host(const F& f, state_type& state, std::int64_t begin, std::int64_t end) const {
-    if constexpr (!functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+    if constexpr (gives_spans<F>()) {
       using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
-      if constexpr (has_any_span_of<value_type>) {
-        constexpr std::int64_t block = 8192 / sizeof(value_type);
-        value_type values[block];
-        for (; begin < end;) {
-          const std::int64_t n = end - begin < block ? end - begin : block;
-          for (std::int64_t k = 0; k < n; ++k) values[k] = f(begin + k);
-          fold_span_on_host(state, values, n, begin);
-          begin += n;
-        }
-        return;
+      constexpr std::int64_t block = 8192 / sizeof(value_type);
+      value_type values[block];
+      while (begin < end) {
+        const std::int64_t n = end - begin < block ? end - begin : block;
+        for (std::int64_t k = 0; k < n; ++k) values[k] = f(begin + k);
+        fold_span_on_host(state, values, n, begin);
+        begin += n;
       }
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) accumulate_on_host(f, state, i);
     }
-    for (std::int64_t i = begin; i < end; ++i) accumulate_on_host(f, state, i);
   }
 
   /// The elements first, first + 1, ... of an array, for a host's own loop. A reducer may have
@@ -142,6 +140,16 @@ struct composite {
   }
 
  private:
+  /// Whether f(i) gives values that a reducer takes in arrays.
+  template <class F>
+  static constexpr bool gives_spans() {
+    if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+      return false;
+    } else {
+      return has_any_span_of<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>;
+    }
+  }
+
   template <std::size_t... I>
   FANIN_FUNCTION constexpr accumulator_type identity_of(std::index_sequence<I...>) const {
     return {static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())...};

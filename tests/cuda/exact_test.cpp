@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cuda/gpu_test.hpp"
+
+/// Exact sums on a GPU: the bits that the serial backend gives, which tests/exact checks against Python, for every
+/// block and grid.
+namespace fanin_test {
+namespace {
+
+using cuda_exact = gpu_test;
+
+template <class T>
+struct element_of {
+  const T* x;
+  FANIN_FUNCTION T operator()(std::int64_t i) const { return x[i]; }
+};
+
+struct add_element {
+  const double* x;
+  FANIN_FUNCTION void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i]; }
+};
+
+template <class T>
+auto bits_of(T x) {
+  return std::bit_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>(x);
+}
+
+/// Values of a moderate range, of all exponents, and pairs that cancel far apart.
+template <class T>
+std::vector<std::vector<T>> telling_arrays(std::size_t n) {
+  std::mt19937_64 random(n);
+  std::normal_distribution<double> normal(0.1, 3);
+  std::vector<T> moderate(n);
+  for (T& x : moderate) x = static_cast<T>(normal(random));
+  std::vector<T> wild(n);
+  for (T& x : wild) {
+    do {
+      if constexpr (sizeof(T) == 8) {
+        x = std::bit_cast<T>(static_cast<std::uint64_t>(random()));
+      } else {
+        x = std::bit_cast<T>(static_cast<std::uint32_t>(random()));
+      }
+    } while (!std::isfinite(x));
+  }
+  std::vector<T> cancelling(wild);
+  for (std::size_t i = 0; i < n / 2; ++i) cancelling[n - 1 - i] = -cancelling[i];
+  std::vector<T> tiny(n, std::numeric_limits<T>::denorm_min());
+  return {moderate, wild, cancelling, tiny};
+}
+
+template <class T>
+void expect_bits(T got, T expected, const std::string& what) {
+  EXPECT_EQ(bits_of(got), bits_of(expected)) << what << ": " << got << ", not " << expected;
+}
+
+template <class T>
+void check_spans() {
+  fanin::cuda gpu;
+  destination<T, fanin::cuda> out(gpu);
+  for (const std::size_t n :
+       {std::size_t{1}, std::size_t{2}, std::size_t{33}, std::size_t{1'000}, std::size_t{70'001}}) {
+    for (const std::vector<T>& host : telling_arrays<T>(n)) {
+      const placed<T, fanin::cuda> x(gpu, host, n % 3);
+      const T expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T>{});
+      const auto name = "n = " + std::to_string(n);
+      expect_bits(fanin::reduce(gpu, x.span(), fanin::exact_sum<T>{}), expected, name);
+      for (const fanin::cuda_tuning tuning : {fanin::cuda_tuning{.block_size = 32, .grid_size = 300},
+                                              fanin::cuda_tuning{.block_size = 1024, .grid_size = 7},
+                                              fanin::cuda_tuning{.block_size = 96, .blocks_per_sm = 2}}) {
+        fanin::reduce_into(out.pointer(), gpu.with(tuning), x.span(), fanin::exact_sum<T>{});
+        expect_bits(out.get(), expected, name + ", into, blocks of " + std::to_string(tuning.block_size));
+      }
+    }
+  }
+}
+
+TEST_F(cuda_exact, sums_of_doubles_have_the_serial_bits) { check_spans<double>(); }
+TEST_F(cuda_exact, sums_of_floats_have_the_serial_bits) { check_spans<float>(); }
+
+TEST_F(cuda_exact, functors_and_several_reducers) {
+  fanin::cuda gpu;
+  for (const std::vector<double>& host : telling_arrays<double>(20'011)) {
+    const placed<double, fanin::cuda> x(gpu, host);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    const auto range = fanin::range(gpu, host.size());
+    expect_bits(fanin::parallel_reduce(range, element_of<double>{x.data()}, fanin::exact_sum<double>{}), expected,
+                "f(i)");
+    expect_bits(fanin::parallel_reduce(range, add_element{x.data()}, fanin::exact_sum<double>{}), expected,
+                "f(i, acc)");
+    const auto several = fanin::reduce(gpu, x.span(), fanin::max<double>{}, fanin::exact_sum<double>{});
+    expect_bits(fanin::get<1>(several), expected, "beside a maximum");
+  }
+}
+
+/// What the sums of the nearest peer get wrong.
+TEST_F(cuda_exact, infinities_overflows_cancellation_and_denormals) {
+  fanin::cuda gpu;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto sum = [&](const std::vector<double>& host) {
+    const placed<double, fanin::cuda> x(gpu, host);
+    return fanin::reduce(gpu, x.span(), fanin::exact_sum<double>{});
+  };
+  EXPECT_EQ(sum({1, infinity, 2}), infinity);
+  EXPECT_TRUE(std::isnan(sum({infinity, 1, -infinity})));
+  EXPECT_EQ(sum({1e308, 1e308, -1e308}), 1e308);
+  EXPECT_EQ(sum({1e100, 1, -1e100}), 1);
+  EXPECT_EQ(sum(std::vector<double>(1'000, 5e-324)), 4.94e-321);
+  EXPECT_EQ(bits_of(sum({-0.0})), bits_of(0.0));
+}
+
+TEST_F(cuda_exact, products) {
+  fanin::cuda gpu;
+  for (const std::vector<double>& host : telling_arrays<double>(3'001)) {
+    std::vector<double> other(host.rbegin(), host.rend());
+    const placed<double, fanin::cuda> x(gpu, host);
+    const placed<double, fanin::cuda> y(gpu, other);
+    expect_bits(fanin::exact_dot(gpu, x.span(), y.span()), fanin::exact_dot(fanin::serial{}, host, other), "dot");
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
