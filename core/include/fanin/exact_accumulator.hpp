@@ -21,6 +21,20 @@ namespace fanin {
 
 namespace detail {
 
+/// std::countl_zero, which nvcc 13.0 takes on a device and computes wrongly there.
+template <std::unsigned_integral Word>
+FANIN_FUNCTION constexpr int leading_zeros(Word word) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Word) == 8) {
+    return __clzll(static_cast<long long>(word));
+  } else {
+    return __clz(static_cast<int>(word));
+  }
+#else
+  return std::countl_zero(word);
+#endif
+}
+
 /// A finite number as an integer times a power of two.
 struct exact_parts {
   std::uint64_t magnitude;
@@ -43,7 +57,7 @@ FANIN_FUNCTION constexpr std::uint64_t widened_bits(std::uint32_t bits) {
     return sign | 0x7ff0'0000'0000'0000ULL | static_cast<std::uint64_t>(rest & 0x7f'ffffU) << 29;
   if (rest >= 0x80'0000U) return sign | ((static_cast<std::uint64_t>(rest) << 29) + (896ULL << 52));
   if (rest == 0) return sign;
-  const int up = std::countl_zero(rest) - 8;  // until the leading bit stands where a normal number's is implied
+  const int up = leading_zeros(rest) - 8;  // until the leading bit stands where a normal number's is implied
   return sign | ((static_cast<std::uint64_t>(rest) << (29 + up)) + (static_cast<std::uint64_t>(896 - up) << 52));
 }
 
@@ -309,7 +323,7 @@ class basic_exact_accumulator {
     int highest = Limbs;
     while (highest >= 0 && digit(highest) == 0) --highest;
     if (highest < 0) return 0;
-    const int leading = digit_bits * highest + 63 - std::countl_zero(digit(highest));
+    const int leading = digit_bits * highest + 63 - detail::leading_zeros(digit(highest));
 
     // The unit in the last place stands at bit `unit`; what is below decides how to round.
     const int unit = leading - fraction_bits > Least - Lowest ? leading - fraction_bits : Least - Lowest;
