@@ -47,23 +47,33 @@ four<T> four_of(const fanin::tuple<T, T, T, T>& found) {
   return {fanin::get<0>(found), fanin::get<1>(found), fanin::get<2>(found), fanin::get<3>(found)};
 }
 
-/// The value on the host: reduce() over the array, transform_reduce() where terms are not its elements.
+/// reduce() over the array, transform_reduce() where terms are not its elements. As Fanin gives it.
 template <class T, operation Op, class Exec>
-auto fanin_reduce(Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
+auto fanin_reduce_span(Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
   const std::span<const T> xs(x, static_cast<std::size_t>(n));
   if constexpr (Op == operation::several) {
-    return four_of(fanin::transform_reduce(exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{},
-                                           fanin::max<T>{}, fanin::sum<T>{}));
+    return fanin::transform_reduce(exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{}, fanin::max<T>{},
+                                   fanin::sum<T>{});
   } else if constexpr (Op == operation::sum_of_squares) {
     return fanin::transform_reduce(exec, xs, square<T>{}, fanin_reducer<T, Op>());
   } else if constexpr (Op == operation::dot) {
     const std::span<const T> ys(y, static_cast<std::size_t>(n));
     return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, fanin_reducer<T, Op>());
-  } else if constexpr (has_index(Op)) {
-    const auto found = fanin::reduce(exec, xs, fanin_reducer<T, Op>());
-    return std::pair<T, std::int64_t>(found.value, found.index);
   } else {
     return fanin::reduce(exec, xs, fanin_reducer<T, Op>());
+  }
+}
+
+/// The same as blocking_call takes it.
+template <class T, operation Op, class Exec>
+auto fanin_reduce(Exec& exec, const T* x, const T* y, std::int64_t n) {
+  const auto found = fanin_reduce_span<T, Op>(exec, x, y, n);
+  if constexpr (Op == operation::several) {
+    return four_of(found);
+  } else if constexpr (has_index(Op)) {
+    return std::pair<T, std::int64_t>(found.value, found.index);
+  } else {
+    return found;
   }
 }
 

@@ -25,24 +25,13 @@ struct keep_extreme {
   }
 };
 
-/// reduce() over the array, transform_reduce() where terms are not its elements.
+/// See fanin_reduce_span().
 struct span_form {
   static constexpr const char* name = "span";
 
   template <class T, operation Op, class Exec>
-  static auto reduce(Exec& exec, const T* x, [[maybe_unused]] const T* y, std::int64_t n) {
-    const std::span<const T> xs(x, static_cast<std::size_t>(n));
-    if constexpr (Op == operation::several) {
-      return fanin::transform_reduce(exec, xs, values_for_four<T>{}, fanin::sum<T>{}, fanin::min<T>{}, fanin::max<T>{},
-                                     fanin::sum<T>{});
-    } else if constexpr (Op == operation::sum_of_squares) {
-      return fanin::transform_reduce(exec, xs, square<T>{}, fanin_reducer<T, Op>());
-    } else if constexpr (Op == operation::dot) {
-      const std::span<const T> ys(y, static_cast<std::size_t>(n));
-      return fanin::transform_reduce(exec, xs, ys, multiply<T>{}, fanin_reducer<T, Op>());
-    } else {
-      return fanin::reduce(exec, xs, fanin_reducer<T, Op>());
-    }
+  static auto reduce(Exec& exec, const T* x, const T* y, std::int64_t n) {
+    return fanin_reduce_span<T, Op>(exec, x, y, n);
   }
 
   template <class T, operation Op, class Exec, class Out>

@@ -37,21 +37,8 @@ class shifted {
   placed<Unit, Exec> units_;
 };
 
-/// A struct of 48 bytes.
-struct sextet {
-  double lane[6];
-  FANIN_FUNCTION friend sextet operator+(const sextet& a, const sextet& b) {
-    sextet c{};
-    for (int i = 0; i < 6; ++i) c.lane[i] = a.lane[i] + b.lane[i];
-    return c;
-  }
-  FANIN_FUNCTION friend bool operator==(const sextet& a, const sextet& b) {
-    for (int i = 0; i < 6; ++i) {
-      if (a.lane[i] != b.lane[i]) return false;
-    }
-    return true;
-  }
-};
+/// 48 bytes: three 16-byte loads.
+using sextet = lanes<double, 6>;
 static_assert(sizeof(sextet) == 48);
 
 /// f(x, y) = x * y of two types, computed in double.
@@ -174,40 +161,28 @@ void expect_complex_sum(const std::vector<std::complex<F>>& z, const std::comple
   EXPECT_TRUE(is_sum_of(std::span<const F>(imaginary), got.imag(), depth));
 }
 
-/// Whole vectors, a single element before them, and an address that no vector of them has.
-TYPED_TEST(value_types, complex_floats_in_spans) {
-  using complex = std::complex<float>;
-  using exec_type = typename TypeParam::exec_type;
+/// From every start that an array of complex F can have modulo 16: whole vectors, a single element before them, and an
+/// address that no vector of them has.
+template <class Fixture, class F>
+void check_complex_spans(typename Fixture::exec_type& exec) {
+  using complex = std::complex<F>;
   for (const std::size_t n : sizes()) {
-    const auto host = random_complex<float>(n);
-    const auto turns = quarter_turns<float>(n);
-    for (const std::size_t skipped : {0, 1, 2, 3}) {
-      SCOPED_TRACE(std::to_string(n) + " elements behind " + std::to_string(skipped) + " floats");
-      const shifted<complex, float, exec_type> x(this->exec(), host, skipped);
-      const shifted<complex, float, exec_type> y(this->exec(), turns, skipped);
-      expect_complex_sum(host, fanin::reduce(this->exec(), x.span(), fanin::sum<complex>{}), TypeParam::depth(n));
-      const auto [sum, product] = fanin::reduce(this->exec(), y.span(), fanin::sum<complex>{}, fanin::prod<complex>{});
+    const auto host = random_complex<F>(n);
+    const auto turns = quarter_turns<F>(n);
+    for (std::size_t skipped = 0; skipped < 16 / sizeof(F); ++skipped) {
+      SCOPED_TRACE(std::to_string(n) + " elements behind " + std::to_string(skipped) + " single parts");
+      const shifted<complex, F, typename Fixture::exec_type> x(exec, host, skipped);
+      const shifted<complex, F, typename Fixture::exec_type> y(exec, turns, skipped);
+      expect_complex_sum(host, fanin::reduce(exec, x.span(), fanin::sum<complex>{}), Fixture::depth(n));
+      const auto [sum, product] = fanin::reduce(exec, y.span(), fanin::sum<complex>{}, fanin::prod<complex>{});
       expect_complex_sum(turns, sum, -1.0);
-      EXPECT_EQ(product, product_of_turns<float>(n));
+      EXPECT_EQ(product, product_of_turns<F>(n));
     }
   }
 }
 
-TYPED_TEST(value_types, complex_doubles_in_spans) {
-  using complex = std::complex<double>;
-  using exec_type = typename TypeParam::exec_type;
-  for (const std::size_t n : sizes()) {
-    const auto host = random_complex<double>(n);
-    const auto turns = quarter_turns<double>(n);
-    for (const std::size_t skipped : {0, 1}) {
-      SCOPED_TRACE(std::to_string(n) + " elements behind " + std::to_string(skipped) + " doubles");
-      const shifted<complex, double, exec_type> x(this->exec(), host, skipped);
-      const shifted<complex, double, exec_type> y(this->exec(), turns, skipped);
-      expect_complex_sum(host, fanin::reduce(this->exec(), x.span(), fanin::sum<complex>{}), TypeParam::depth(n));
-      EXPECT_EQ(fanin::reduce(this->exec(), y.span(), fanin::prod<complex>{}), product_of_turns<double>(n));
-    }
-  }
-}
+TYPED_TEST(value_types, complex_floats_in_spans) { check_complex_spans<TypeParam, float>(this->exec()); }
+TYPED_TEST(value_types, complex_doubles_in_spans) { check_complex_spans<TypeParam, double>(this->exec()); }
 
 template <class Fixture, class F>
 void check_complex_functors(typename Fixture::exec_type& exec) {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "cuda/gpu_test.hpp"
+#include "exact/values.hpp"
+#include "support/functors.hpp"
 
 /// Exact sums on a GPU: the bits that the serial backend gives, which tests/exact checks against Python, for every
 /// block and grid.
@@ -18,17 +20,6 @@ namespace fanin_test {
 namespace {
 
 using cuda_exact = gpu_test;
-
-template <class T>
-struct element_of {
-  const T* x;
-  FANIN_FUNCTION T operator()(std::int64_t i) const { return x[i]; }
-};
-
-struct add_element {
-  const double* x;
-  FANIN_FUNCTION void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i]; }
-};
 
 template <class T>
 auto bits_of(T x) {
@@ -42,16 +33,7 @@ std::vector<std::vector<T>> telling_arrays(std::size_t n) {
   std::normal_distribution<double> normal(0.1, 3);
   std::vector<T> moderate(n);
   for (T& x : moderate) x = static_cast<T>(normal(random));
-  std::vector<T> wild(n);
-  for (T& x : wild) {
-    do {
-      if constexpr (sizeof(T) == 8) {
-        x = std::bit_cast<T>(static_cast<std::uint64_t>(random()));
-      } else {
-        x = std::bit_cast<T>(static_cast<std::uint32_t>(random()));
-      }
-    } while (!std::isfinite(x));
-  }
+  const std::vector<T> wild = of_all_exponents<T>(n, n);
   std::vector<T> cancelling(wild);
   for (std::size_t i = 0; i < n / 2; ++i) cancelling[n - 1 - i] = -cancelling[i];
   std::vector<T> tiny(n, std::numeric_limits<T>::denorm_min());
@@ -93,10 +75,10 @@ TEST_F(cuda_exact, functors_and_several_reducers) {
     const placed<double, fanin::cuda> x(gpu, host);
     const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
     const auto range = fanin::range(gpu, host.size());
-    expect_bits(fanin::parallel_reduce(range, element_of<double>{x.data()}, fanin::exact_sum<double>{}), expected,
-                "f(i)");
-    expect_bits(fanin::parallel_reduce(range, add_element{x.data()}, fanin::exact_sum<double>{}), expected,
-                "f(i, acc)");
+    expect_bits(fanin::parallel_reduce(range, at<double>{x.data()}, fanin::exact_sum<double>{}), expected, "f(i)");
+    expect_bits(
+        fanin::parallel_reduce(range, add_to_state<fanin::exact_sum<double>>{x.data()}, fanin::exact_sum<double>{}),
+        expected, "f(i, acc)");
     const auto several = fanin::reduce(gpu, x.span(), fanin::max<double>{}, fanin::exact_sum<double>{});
     expect_bits(fanin::get<1>(several), expected, "beside a maximum");
   }

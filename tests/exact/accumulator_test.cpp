@@ -17,11 +17,13 @@
 #include <fanin/exact_accumulator.hpp>
 
 #include "support/expect_invalid.hpp"
+#include "values.hpp"
 
 namespace {
 
 using fanin::exact_accumulator;
 using fanin::exact_product_accumulator;
+using fanin_test::of_all_exponents;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -209,21 +211,10 @@ TEST(exact_accumulator, more_additions_than_a_digit_holds_without_a_carry) {
   EXPECT_EQ(acc.serialise(), expected.serialise());
 }
 
-std::vector<double> of_all_exponents(std::size_t n, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<double> x(n);
-  for (double& element : x) {
-    do {
-      element = std::bit_cast<double>(random());
-    } while (!std::isfinite(element));
-  }
-  return x;
-}
-
 TEST(exact_accumulator, the_same_bytes_for_every_order_and_split) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<double> x = of_all_exponents(1 + round % 50, static_cast<std::uint64_t>(round));
+    std::vector<double> x = of_all_exponents<double>(1 + round % 50, static_cast<std::uint64_t>(round));
     if (round % 5 == 0) x.push_back(infinity);
     if (round % 7 == 0) x.push_back(nan);
     exact_accumulator first;
@@ -263,7 +254,7 @@ TEST(exact_accumulator, bytes_are_what_the_document_says) {
 TEST(exact_accumulator, deserialise_gives_back_and_goes_on) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     exact_accumulator acc;
-    for (const double x : of_all_exponents(20, seed)) acc.add(x);
+    for (const double x : of_all_exponents<double>(20, seed)) acc.add(x);
     exact_accumulator read = exact_accumulator::deserialise(acc.serialise());
     EXPECT_EQ(read.serialise(), acc.serialise());
     read.add(-1e-300);

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "support/same.hpp"
+#include "values.hpp"
 #include "ways.hpp"
 
 namespace {
 
 using fanin_test::is_same;
+using fanin_test::of_all_exponents;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -66,17 +68,6 @@ std::vector<double> moderate(std::size_t n, int exponent, std::uint64_t seed) {
   return x;
 }
 
-std::vector<double> of_all_exponents(std::size_t n, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<double> x(n);
-  for (double& element : x) {
-    do {
-      element = std::bit_cast<double>(random());
-    } while (!std::isfinite(element));
-  }
-  return x;
-}
-
 TEST(exact_sum, of_moderate_range_at_every_height) {
   for (int exponent = -1074; exponent <= 1010; exponent += 173) {
     for (const std::size_t n : {1, 15, 256, 2500}) expect_exact(moderate(n, exponent, n));
@@ -84,7 +75,7 @@ TEST(exact_sum, of_moderate_range_at_every_height) {
 }
 
 TEST(exact_sum, of_all_exponents) {
-  for (const std::size_t n : {2, 33, 300, 2900}) expect_exact(of_all_exponents(n, n));
+  for (const std::size_t n : {2, 33, 300, 2900}) expect_exact(of_all_exponents<double>(n, n));
 }
 
 TEST(exact_sum, long_arrays_fill_the_bins_many_times) {
@@ -169,7 +160,7 @@ TEST(exact_sum, of_floats_of_every_kind) {
 
 TEST(exact_sum, merged_pieces_of_any_split_are_the_whole) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const auto x = seed % 2 == 0 ? of_all_exponents(200, seed) : moderate(600, 0, seed);
+    const auto x = seed % 2 == 0 ? of_all_exponents<double>(200, seed) : moderate(600, 0, seed);
     const auto whole = fanin::reduce(fanin::serial{}, x, fanin::exact_sum<double, fanin::exact_accumulator>{});
     EXPECT_EQ(fanin_test::merged_pieces<double>(x, seed).serialise(), whole.serialise());
   }
@@ -266,7 +257,7 @@ TEST(exact_dot, at_every_height) {
 TEST(exact_dot, of_all_exponents) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::size_t n = 1 + 97 * seed;
-    expect_dot_everywhere(of_all_exponents(n, seed), of_all_exponents(n, seed + 100));
+    expect_dot_everywhere(of_all_exponents<double>(n, seed), of_all_exponents<double>(n, seed + 100));
   }
 }
 

@@ -12,20 +12,10 @@
 
 #include <fanin/fanin.hpp>
 
+#include "support/functors.hpp"
+
 /// One sum in every way that a host has for it. All must give the same bits.
 namespace fanin_test {
-
-template <class Value>
-struct element_at {
-  const Value* x;
-  FANIN_FUNCTION Value operator()(std::int64_t i) const { return x[i]; }
-};
-
-template <class Reducer>
-struct add_element {
-  const typename Reducer::value_type* x;
-  FANIN_FUNCTION void operator()(std::int64_t i, typename Reducer::thread_state& acc) const { acc += x[i]; }
-};
 
 template <class Result>
 using answers = std::vector<std::pair<std::string, Result>>;
@@ -36,8 +26,8 @@ void ask_backend(answers<typename Reducer::result_type>& to, const std::string& 
   using value_type = typename Reducer::value_type;
   const auto range = fanin::range(exec, x.size());
   to.emplace_back(name + ", of a span", fanin::reduce(exec, x, reducer));
-  to.emplace_back(name + ", f(i)", fanin::parallel_reduce(range, element_at<value_type>{x.data()}, reducer));
-  to.emplace_back(name + ", f(i, acc)", fanin::parallel_reduce(range, add_element<Reducer>{x.data()}, reducer));
+  to.emplace_back(name + ", f(i)", fanin::parallel_reduce(range, at<value_type>{x.data()}, reducer));
+  to.emplace_back(name + ", f(i, acc)", fanin::parallel_reduce(range, add_to_state<Reducer>{x.data()}, reducer));
   const auto several = fanin::reduce(exec, x, fanin::min<value_type>{}, reducer, fanin::sum<value_type>{});
   to.emplace_back(name + ", among several", fanin::get<1>(several));
   typename Reducer::result_type out{};

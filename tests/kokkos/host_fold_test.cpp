@@ -7,34 +7,14 @@
 #include <vector>
 
 #include "spaces.hpp"
+#include "support/same.hpp"
 
 // What a thread of a host space folds in vectors and blocks, against the serial backend: at sizes around both, with
 // NaN of either sign, zeros of either sign, infinities and ties in every place.
 
 namespace {
 
-/// Bit for bit, except that one NaN is as good as another.
-template <class T>
-bool same(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-    return a == b && std::signbit(a) == std::signbit(b);
-  } else {
-    return a == b;
-  }
-}
-template <class T>
-bool same(const fanin::value_index<T>& a, const fanin::value_index<T>& b) {
-  return same(a.value, b.value) && a.index == b.index;
-}
-template <class T>
-bool same(const fanin::min_max_value<T>& a, const fanin::min_max_value<T>& b) {
-  return same(a.min, b.min) && same(a.max, b.max);
-}
-template <class T>
-bool same(const fanin::min_max_index<T>& a, const fanin::min_max_index<T>& b) {
-  return same(a.min, b.min) && same(a.max, b.max) && a.min_index == b.min_index && a.max_index == b.max_index;
-}
+using fanin_test::same;
 
 /// The span, f(i), f(i, acc&), and f(i) from an index other than 0.
 template <class Space, class Reducer, class T>

@@ -4,7 +4,7 @@
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
-  SOURCES harness_test.cpp
+  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp
   LIBS fanin_perf_harness nlohmann_json::nlohmann_json
   LABELS perf)
 

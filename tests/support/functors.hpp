@@ -23,6 +23,13 @@ struct add_at {
   FANIN_FUNCTION void operator()(std::int64_t i, T& acc) const { acc += x[i]; }
 };
 
+/// f(i, state): state += x[i], of a reducer with a thread_state.
+template <class Reducer>
+struct add_to_state {
+  const typename Reducer::value_type* x;
+  FANIN_FUNCTION void operator()(std::int64_t i, typename Reducer::thread_state& state) const { state += x[i]; }
+};
+
 /// f(i) = i, as a 64-bit integer.
 struct index_itself {
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }

@@ -138,21 +138,24 @@ struct histogram {
   }
 };
 
-/// A struct of 64 bytes: the largest that travels through shuffles.
-struct octet {
-  std::int64_t lane[8];
-  FANIN_FUNCTION friend octet operator+(const octet& a, const octet& b) {
-    octet c{};
-    for (int i = 0; i < 8; ++i) c.lane[i] = a.lane[i] + b.lane[i];
+/// Values side by side, added side by side.
+template <class T, int Count>
+struct lanes {
+  T lane[Count];
+  FANIN_FUNCTION friend lanes operator+(const lanes& a, const lanes& b) {
+    lanes c{};
+    for (int i = 0; i < Count; ++i) c.lane[i] = a.lane[i] + b.lane[i];
     return c;
   }
-  FANIN_FUNCTION friend bool operator==(const octet& a, const octet& b) {
-    for (int i = 0; i < 8; ++i) {
+  FANIN_FUNCTION friend bool operator==(const lanes& a, const lanes& b) {
+    for (int i = 0; i < Count; ++i) {
       if (a.lane[i] != b.lane[i]) return false;
     }
     return true;
   }
 };
+/// 64 bytes: the largest that travels through shuffles.
+using octet = lanes<std::int64_t, 8>;
 static_assert(sizeof(octet) == 64);
 
 /// And one of an odd size, 12 bytes of three.

@@ -114,8 +114,11 @@ class basic_exact_accumulator {
   FANIN_FUNCTION double value() const { return value_as<double>(); }
   template <detail::exact_element T>
   FANIN_FUNCTION T value_as() const {
-    using bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-    return std::bit_cast<T>(static_cast<bits>(rounded < sizeof(T) == 8 ? 53 : 24, sizeof(T) == 8 ? -1074 : -149 > ()));
+    if constexpr (sizeof(T) == 8) {
+      return std::bit_cast<T>(rounded<53, -1074>());
+    } else {
+      return std::bit_cast<T>(static_cast<std::uint32_t>(rounded<24, -149>()));
+    }
   }
 
   /// The same bytes for the same elements in any order, on every machine.

@@ -115,7 +115,11 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
 };
 
 /// The sum of xs[i] * ys[i], every product exact, rounded once to T: no product overflows, vanishes or is rounded.
-/// Infinities, NaN and infinity times zero as IEEE has them. Blocks; otherwise as transform_reduce.
+/// Infinities, NaN and infinity times zero as IEEE has them. No elements: +0. The same bits on every backend and for
+/// every order, grid and number of threads. Blocking: waits for the object's own stream, so that the arrays need not
+/// outlive the call. Up to 2^63 elements. Throws invalid_argument, before any launch, when the lengths differ, for a
+/// null array with n > 0 and for memory that the backend cannot reach; cuda_error when the stream failed; refused on a
+/// capturing stream.
 template <class Exec, detail::contiguous X, detail::contiguous Y>
   requires(execution<std::remove_cvref_t<Exec>> && std::same_as<detail::element_t<X>, detail::element_t<Y>> &&
            detail::exact_element<detail::element_t<X>>)
@@ -124,7 +128,7 @@ detail::element_t<X> exact_dot(Exec&& exec, const X& xs, const Y& ys) {
                                  detail::make_factors<detail::element_t<X>>{}, xs, ys);
 }
 
-/// The sum of xs[i]^2, as exact_dot.
+/// The sum of xs[i]^2, as exact_dot(exec, xs, xs), of which it reads the array once.
 template <class Exec, detail::contiguous X>
   requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
 detail::element_t<X> exact_norm2_squared(Exec&& exec, const X& xs) {

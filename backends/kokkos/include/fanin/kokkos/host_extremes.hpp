@@ -52,11 +52,11 @@ struct extreme_lanes {
 // nvcc reads no vectors of GNU C.
 #if defined(__GNUC__) && !defined(__CUDACC__)
 template <class T>
-concept fits_vectors =
+concept fits_host_vectors =
     std::same_as<T, float> || std::same_as<T, double> || (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 4);
 
 /// Four vectors of 16 bytes, which every x86-64 and AArch64 has. (Not of 64-bit integers: SSE2 does not compare them.)
-template <extreme Which, fits_vectors T>
+template <extreme Which, fits_host_vectors T>
 struct extreme_lanes<Which, T> {
   typedef T vector __attribute__((vector_size(16)));
   typedef bits_of<T> word_vector __attribute__((vector_size(16)));

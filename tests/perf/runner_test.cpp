@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How fanin-perf runs its contenders: what is timed, in which ways, and what becomes of a wrong one.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/contender.hpp"
+#include "harness/device.hpp"
+#include "harness/host.hpp"
+#include "harness/json_report.hpp"
+#include "harness/options.hpp"
+#include "harness/runner.hpp"
+#include "harness/tuning.hpp"
+#include "harness/values.hpp"
+#include "harness_runs.hpp"
+
+namespace {
+
+using namespace fanin_perf;
+
+TEST(sizes, lists_and_ranges) {
+  EXPECT_EQ(parse_sizes("1000"), (std::vector<std::int64_t>{1000}));
+  EXPECT_EQ(parse_sizes("2^3..2^5,7"), (std::vector<std::int64_t>{7, 8, 16, 32}));
+  EXPECT_EQ(parse_sizes("2^4..2^8:4"), (std::vector<std::int64_t>{16, 64, 256}));
+  EXPECT_EQ(parse_sizes("2^33"), (std::vector<std::int64_t>{std::int64_t{1} << 33}));
+  for (const char* wrong : {"", "x", "2^", "3^4", "2^41", "0", "-5", "2^5..2^3", "8..64:1", "99999999999999999999"}) {
+    EXPECT_THROW(parse_sizes(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+run_result run_with(const contender_list& contenders) { return run_all(i64_sums({1000, 4096}), contenders, nullptr); }
+
+TEST(run, right_contenders_are_timed_in_every_series) {
+  contender who;
+  who.name = "plain";
+  who.is_baseline = true;
+  const contender_list contenders{of_family(who, sum_family{}), of_family(who, sum_family{})};
+  const run_result result = run_with(contenders);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 4u);
+  for (const row& r : result.rows) {
+    EXPECT_EQ(r.fault, "");
+    EXPECT_EQ(r.series_us.size(), 3u);
+    EXPECT_GT(r.time_us, 0);
+    EXPECT_EQ(r.bytes, r.n * 8);
+    ASSERT_TRUE(r.ratio_to_kokkos.has_value());
+    EXPECT_LE(*r.ratio_to_kokkos, 1.0);
+  }
+  EXPECT_GT(result.bandwidth.host_gbs, 0);
+}
+
+// A device in host memory, of 32 MiB for data and 100 GB/s, whose graphs are loops.
+class host_as_device final : public device {
+ public:
+  host_as_device() : bytes_(std::size_t{32} << 20) {
+    facts_.memory = std::int64_t{64} << 20;
+    facts_.gpu = "host";
+  }
+
+  const device_facts& facts() const override { return facts_; }
+  void* stream() override { return nullptr; }
+  std::byte* pool(std::int64_t bytes) override {
+    if (bytes > static_cast<std::int64_t>(bytes_.size())) throw std::runtime_error("more than there is");
+    return bytes_.data();
+  }
+  void fill(element type, std::uint64_t seed) override {
+    with_type(type, [&](auto t) {
+      using value = typename decltype(t)::type;
+      for (std::size_t i = 0; i < bytes_.size() / sizeof(value); ++i) {
+        const auto made = value_at<value>(seed, i);
+        std::memcpy(bytes_.data() + i * sizeof(value), &made, sizeof(value));
+      }
+    });
+  }
+  void fill_copies(const std::byte*, std::int64_t, std::int64_t) override {}
+  double time(const std::function<void()>& enqueue) override {
+    const double begin = host_seconds();
+    enqueue();
+    return host_seconds() - begin;
+  }
+  double time_cold(const std::function<void()>& enqueue) override {
+    ++cold_times;
+    return time(enqueue);
+  }
+  std::unique_ptr<call> capture(std::unique_ptr<call> prepared, std::int64_t first, std::int64_t count) override {
+    if (refuses) throw std::runtime_error("cannot be captured");
+    return std::make_unique<loop>(std::move(prepared), first, count - dropped);
+  }
+  double measure_read() override { return 100; }
+  double measure_blocking_floor() override { return 1e-6; }
+
+  bool refuses = false;
+  std::int64_t dropped = 0;  // of the calls of a graph
+  std::int64_t cold_times = 0;
+
+ private:
+  struct loop final : call {
+    loop(std::unique_ptr<call> what, std::int64_t from, std::int64_t times)
+        : prepared(std::move(what)), first(from), count(times) {}
+    void run(std::int64_t, std::int64_t launches) override {
+      for (std::int64_t i = 0; i < launches; ++i) prepared->run(first, count);
+    }
+    answer last() override { return prepared->last(); }
+
+    std::unique_ptr<call> prepared;
+    std::int64_t first;
+    std::int64_t count;
+  };
+
+  device_facts facts_;
+  std::vector<std::byte> bytes_;
+};
+
+contender on_device(const char* name, destination to, bool capturable) {
+  contender who;
+  who.name = name;
+  who.where = place::gpu;
+  who.to = to;
+  who.capturable = capturable;
+  return of_family(who, sum_family{});
+}
+
+TEST(graphs, calls_that_can_be_captured_have_a_row_of_their_own) {
+  host_as_device gpu;
+  const contender_list contenders{on_device("both", destination::device, true),
+                                  on_device("calls", destination::device, false),
+                                  on_device("waits", destination::host, false)};
+  const run_result result = run_all(i64_sums({1000, 1 << 20, 1 << 21}), contenders, &gpu);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 12u);
+  // 100 calls, or as many as read for 4 ms at 100 GB/s.
+  const std::int64_t nodes[] = {100, 47, 23};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const row* rows = &result.rows[4 * k];
+    EXPECT_EQ(rows[0].how, timing::calls);
+    EXPECT_EQ(rows[1].how, timing::graph);
+    EXPECT_EQ(rows[1].who, rows[0].who);
+    EXPECT_EQ(rows[2].how, timing::calls);
+    EXPECT_EQ(rows[3].how, timing::blocking);
+    EXPECT_EQ(rows[0].graph_nodes, 0);
+    EXPECT_EQ(rows[1].graph_nodes, nodes[k]);
+    EXPECT_EQ(rows[1].calls % nodes[k], 0);
+    EXPECT_EQ(rows[1].series_us.size(), 3u);
+    // The time is of one call, not of the graph.
+    EXPECT_LT(rows[1].time_us, 10 * rows[0].time_us);
+    EXPECT_GT(rows[1].time_us, rows[0].time_us / 10);
+  }
+  EXPECT_GE(gpu.cold_times, 3 * 4);
+}
+
+TEST(graphs, a_capture_that_fails_is_a_fault_of_its_row_alone) {
+  host_as_device gpu;
+  gpu.refuses = true;
+  const run_result result = run_all(i64_sums({1000}), {on_device("both", destination::device, true)}, &gpu);
+  EXPECT_FALSE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 2u);
+  EXPECT_EQ(result.rows[0].fault, "");
+  EXPECT_EQ(result.rows[0].series_us.size(), 3u);
+  EXPECT_EQ(result.rows[1].fault, "cannot be captured");
+  EXPECT_TRUE(result.rows[1].series_us.empty());
+}
+
+TEST(graphs, the_last_answer_of_a_graph_is_checked) {
+  host_as_device gpu;
+  gpu.dropped = 1;
+  for (const std::int64_t n : {std::int64_t{1000}, std::int64_t{1} << 21}) {
+    const run_result result = run_all(i64_sums({n}), {on_device("both", destination::device, true)}, &gpu);
+    ASSERT_EQ(result.rows.size(), 2u);
+    EXPECT_EQ(result.rows[0].fault, "");
+    EXPECT_NE(result.rows[1].fault, "");
+  }
+}
+
+TEST(graphs, timings_are_chosen) {
+  host_as_device gpu;
+  contender on_host;
+  on_host.name = "host";
+  const contender_list contenders{of_family(on_host, sum_family{}), on_device("both", destination::device, true),
+                                  on_device("waits", destination::host, false)};
+  options chosen = i64_sums({1000});
+  for (const timing how : {timing::host, timing::calls, timing::graph, timing::blocking}) {
+    chosen.timings = {how};
+    const run_result result = run_all(chosen, contenders, &gpu);
+    ASSERT_EQ(result.rows.size(), 1u) << name(how);
+    EXPECT_EQ(result.rows[0].how, how);
+  }
+}
+
+// Sums of every type, of the elements that a buffer holds.
+struct sums_of_all_types {
+  static constexpr bool takes_all_types = true;
+
+  template <class T, operation Op>
+  static constexpr bool offers() {
+    return Op == operation::sum;
+  }
+
+  template <class T, operation Op>
+  std::unique_ptr<call> make(const workload& work) const {
+    return make_blocking<T>(work, [](const T* x, const T*, std::int64_t n) {
+      auto sum = static_cast<sum_type<T>>(x[0]);
+      for (std::int64_t i = 1; i < n; ++i) sum = wrapping_sum(sum, static_cast<sum_type<T>>(x[i]));
+      return sum;
+    });
+  }
+};
+
+// Buffers of 1, 2, 8, 16 and 64 bytes an element, in a pool that has room for some and, of the largest, for one.
+TEST(types, are_filled_found_and_counted_on_the_device) {
+  host_as_device gpu;
+  contender who = on_device("all", destination::device, true);
+  who = of_family(who, sums_of_all_types{});
+  options chosen = i64_sums({1, 1000, 500000});
+  chosen.operations = {operation::sum, operation::min};
+  chosen.types.clear();
+  for (std::size_t k = 0; k < element_names.size(); ++k) chosen.types.push_back(static_cast<element>(k));
+  const run_result result = run_all(chosen, {who}, &gpu);
+  EXPECT_TRUE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 2 * 3 * element_names.size());
+  for (const row& r : result.rows) {
+    EXPECT_EQ(r.fault, "") << name(r.type) << " of " << r.n;
+    EXPECT_EQ(r.bytes, r.n * size_of(r.type));
+    EXPECT_EQ(r.op, operation::sum);
+  }
+}
+
+TEST(types, a_family_is_asked_about_those_that_it_takes) {
+  contender plain;
+  const contender all = of_family(plain, sums_of_all_types{});
+  EXPECT_TRUE(all.offers(element::i64, operation::sum));
+  EXPECT_TRUE(all.offers(element::s64, operation::sum));
+  EXPECT_FALSE(all.offers(element::s64, operation::min));
+  plain = of_family(plain, sum_family{});
+  EXPECT_TRUE(plain.offers(element::i64, operation::sum));
+  EXPECT_FALSE(plain.offers(element::i8, operation::sum));
+}
+
+TEST(types, joined_contenders_offer_what_either_does) {
+  const contender one = of_family(contender{}, sum_family{.throws = true});
+  const contender both = joined(one, of_family(contender{}, sums_of_all_types{}));
+  EXPECT_TRUE(both.offers(element::i64, operation::sum));
+  EXPECT_TRUE(both.offers(element::c64, operation::sum));
+  EXPECT_FALSE(both.offers(element::i64, operation::max));
+  const std::vector<std::complex<double>> values{{1, 2}, {3, -5}};
+  workload work;
+  work.type = element::c64;
+  work.n = 2;
+  work.pool = reinterpret_cast<const std::byte*>(values.data());
+  work.buffers = 1;
+  const auto prepared = both.prepare(work);
+  prepared->run(0, 1);
+  EXPECT_EQ(to_text(prepared->last()), "4 -3");
+  work.type = element::i64;
+  EXPECT_THROW(both.prepare(work), std::runtime_error);  // the first one's
+}
+
+TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {
+  host_as_device gpu;
+  contender_list contenders;
+  for (const char* who : {"mine", "cub", "kokkos"}) {
+    // Plain Kokkos's calls are not captured.
+    contenders.push_back(on_device(who, destination::device, std::string_view(who) != "kokkos"));
+    contenders.back().is_peer = std::string_view(who) != "mine";
+  }
+  contender on_host;
+  on_host.name = "mine";
+  contenders.push_back(of_family(on_host, sum_family{}));
+  const run_result result = run_all(i64_sums({1000}), contenders, &gpu);
+  ASSERT_EQ(result.rows.size(), 6u);
+  const auto peers = [&](std::string_view who, timing how) {
+    std::vector<std::string> found;
+    for (const row& r : result.rows) {
+      if (r.who->name != who || r.how != how) continue;
+      for (const peer_ratio& ratio : r.ratios) found.push_back(ratio.peer);
+    }
+    return found;
+  };
+  using names = std::vector<std::string>;
+  EXPECT_EQ(peers("mine", timing::calls), (names{"cub", "kokkos"}));
+  EXPECT_EQ(peers("mine", timing::graph), names{"cub"});
+  EXPECT_EQ(peers("mine", timing::host), names{});
+  EXPECT_EQ(peers("cub", timing::calls), names{"kokkos"});
+  EXPECT_EQ(peers("kokkos", timing::calls), names{"cub"});
+  // The ratio is peer over own: those of a pair are each other's inverse.
+  const auto of = [&](std::string_view who) {
+    for (const row& r : result.rows) {
+      if (r.who->name == who && r.how == timing::calls) return r.ratios.back().times.mean;
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(of("cub") * of("kokkos"), 1, 1e-9);
+}
+
+// Series with ratios of 2 exactly, and one series alone.
+TEST(ratios, stand_in_the_json_with_their_bounds) {
+  contender who;
+  who.name = "mine";
+  run_result result;
+  row made;
+  made.who = &who;
+  made.series_us = {1, 2, 3};
+  made.ratios.push_back({"cub", paired_ratio({2, 4, 6}, made.series_us)});
+  made.ratios.push_back({"kokkos", paired_ratio({3}, made.series_us)});
+  result.rows.push_back(made);
+  const std::string file = (std::filesystem::path(testing::TempDir()) / "fanin_perf_ratios.json").string();
+  write_json(file, result, {}, {}, nullptr);
+  const auto json = nlohmann::json::parse(std::ifstream(file));
+  std::filesystem::remove(file);
+  const auto& ratios = json["rows"][0]["ratios"];
+  ASSERT_EQ(ratios.size(), 2u);
+  EXPECT_EQ(ratios[0]["peer"], "cub");
+  EXPECT_NEAR(ratios[0]["ratio"].get<double>(), 2, 1e-12);
+  EXPECT_NEAR(ratios[0]["low"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(ratios[0]["high"].get<double>(), 2, 1e-9);
+  EXPECT_NEAR(ratios[1]["ratio"].get<double>(), 3, 1e-12);
+  EXPECT_TRUE(ratios[1]["low"].is_null());
+  EXPECT_TRUE(ratios[1]["high"].is_null());
+}
+
+TEST(run, wrong_contenders_are_reported_and_not_timed) {
+  contender who;
+  who.name = "wrong";
+  const contender_list contenders{of_family(who, sum_family{}), of_family(who, sum_family{.dropped = 1}),
+                                  of_family(who, sum_family{.throws = true})};
+  const run_result result = run_with(contenders);
+  EXPECT_FALSE(result.all_right);
+  ASSERT_EQ(result.rows.size(), 6u);
+  for (std::size_t k = 0; k < result.rows.size(); k += 3) {
+    EXPECT_EQ(result.rows[k].fault, "");
+    EXPECT_NE(result.rows[k + 1].fault, "");
+    EXPECT_TRUE(result.rows[k + 1].series_us.empty());
+    EXPECT_EQ(result.rows[k + 2].fault, "cannot be prepared");
+  }
+}
+
+TEST(tuning, the_fastest_is_named_where_it_is_certainly_faster) {
+  contender own;
+  own.name = "fanin";
+  own.strategy = "one_pass";
+  contender other = own;
+  other.tuning = "{.block_size = 256, .blocks_per_sm = 2}";
+  run_result found;
+  const auto add = [&](const contender& who, std::int64_t n, std::vector<double> series) {
+    row r;
+    r.who = &who;
+    r.n = n;
+    r.how = timing::calls;
+    r.time_us = series[1];
+    r.series_us = std::move(series);
+    found.rows.push_back(r);
+  };
+  add(own, 1000, {4, 4, 4.1});
+  add(other, 1000, {2, 2, 2.05});
+  add(own, 2000, {4, 4, 4});
+  add(other, 2000, {5, 3.9, 2});
+  const std::string text = tuning_table(found);
+  EXPECT_NE(text.find("2.000 (2.000 to 2.000) gpu.with<fanin::cuda_strategy::one_pass>({.block_size = 256, "
+                      ".blocks_per_sm = 2})"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2000 calls        4.00       3.90                       the default is as fast as any"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
