@@ -76,6 +76,7 @@ class device_call final : public call {
 template <class Library>
 struct device_family {
   static constexpr bool takes_all_types = fanin_perf::takes_all_types<Library>;
+  static constexpr bool takes_exact_sums = fanin_perf::takes_exact_sums<Library>;
 
   template <class T, operation Op>
   static constexpr bool offers() {

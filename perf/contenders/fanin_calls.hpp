@@ -27,6 +27,8 @@ template <class T, operation Op, class Sum = sum_type<T>>
 constexpr auto fanin_reducer() {
   if constexpr (std::is_same_v<T, eight_doubles> && Op == operation::sum) {
     return sum_of_structs{};
+  } else if constexpr (Op == operation::exact_sum) {
+    return fanin::exact_sum<T>{};
   } else if constexpr (is_sum(Op)) {
     return fanin::sum<T, Sum>{};
   }
@@ -80,6 +82,8 @@ auto fanin_reduce(Exec& exec, const T* x, const T* y, std::int64_t n) {
 /// A family of blocking calls on an execution object that `Make` makes for each call object.
 template <class Make>
 struct fanin_blocking {
+  static constexpr bool takes_exact_sums = true;
+
   template <class T, operation Op>
   static constexpr bool offers() {
     return Op != operation::several || std::is_floating_point_v<T>;

@@ -158,6 +158,7 @@ class fanin_cuda_call final : public call {
 template <class Form, class Strategy, class Choice, destination To>
 struct fanin_cuda_family {
   static constexpr bool takes_all_types = fanin_perf::takes_all_types<Choice>;
+  static constexpr bool takes_exact_sums = fanin_perf::takes_exact_sums<Choice>;
 
   template <class T, operation Op>
   static constexpr bool offers() {
@@ -194,6 +195,7 @@ contender describe_fanin_cuda() {
   who.strategy = Strategy::name;
   who.form = Form::name;
   who.where = place::gpu;
+  who.rounds_once = true;
   set_order(who, Strategy::recipe);
   who.propagates_nan = std::is_same_v<Form, span_form> || std::is_same_v<Form, value_form>;
   return who;

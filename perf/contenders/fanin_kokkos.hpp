@@ -17,6 +17,7 @@ inline contender fanin_kokkos_described(const char* backend, place where) {
   who.name = "fanin";
   who.backend = backend;
   who.form = "span";
+  who.rounds_once = true;
   who.where = where;
   return who;
 }

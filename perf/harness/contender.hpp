@@ -72,6 +72,7 @@ struct contender {
   double lanes = 1;            ///< independent partial sums, at least; see error_bound()
   double joins = 64;           ///< and the longest chain of additions that joins them, at most
   bool halving = false;        ///< sums pairwise, by recursive halving
+  bool rounds_once = false;    ///< its exact_sum is one: no error but that of rounding to the type
 
   std::function<bool(element, operation)> offers;
   std::function<std::unique_ptr<call>(const workload&)> prepare;
@@ -100,11 +101,27 @@ inline constexpr bool takes_all_types = [] {
   }
 }();
 
+/// Whether a family says of itself that it `takes_exact_sums`.
+template <class Family>
+inline constexpr bool takes_exact_sums = [] {
+  if constexpr (requires { Family::takes_exact_sums; }) {
+    return Family::takes_exact_sums;
+  } else {
+    return false;
+  }
+}();
+
 /// Whether a family has a combination. All are asked about the numbers of 32 and 64 bits; about sums of the other
-/// types those that take all types.
+/// types those that take all types, and about exact sums those that take them.
 template <class Family, class T, operation Op>
 constexpr bool family_offers() {
-  if constexpr (has_all_operations<T> || (Op == operation::sum && takes_all_types<Family>)) {
+  if constexpr (Op == operation::exact_sum) {
+    if constexpr (is_defined<T, Op> && takes_exact_sums<Family>) {
+      return Family::template offers<T, Op>();
+    } else {
+      return false;
+    }
+  } else if constexpr (has_all_operations<T> || (Op == operation::sum && takes_all_types<Family>)) {
     return Family::template offers<T, Op>();
   } else {
     return false;

@@ -18,8 +18,9 @@ namespace fanin_perf {
 
 /// c32, c64: complex numbers of two f32 or f64; s64: a struct of eight f64.
 enum class element : std::uint8_t { i32, i64, u32, u64, f32, f64, i8, u8, i16, f16, bf16, c32, c64, s64 };
-/// several: sum, min, max and sum of squares of the same elements.
-enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot, several };
+/// several: sum, min, max and sum of squares of the same elements. exact_sum: the sum rounded once, of f32 and f64; of
+/// peers what comes nearest to it.
+enum class operation : std::uint8_t { sum, min, max, min_loc, max_loc, sum_of_squares, dot, several, exact_sum };
 
 /// Where a call runs; contenders of one place are compared with each other.
 enum class place : std::uint8_t { one_thread, all_threads, gpu };
@@ -34,8 +35,8 @@ enum class timing : std::uint8_t { host, calls, graph, blocking };
 
 inline constexpr std::array<std::string_view, 14> element_names{"i32", "i64", "u32", "u64",  "f32", "f64", "i8",
                                                                 "u8",  "i16", "f16", "bf16", "c32", "c64", "s64"};
-inline constexpr std::array<std::string_view, 8> operation_names{
-    "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"};
+inline constexpr std::array<std::string_view, 9> operation_names{
+    "sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several", "exact_sum"};
 
 /// In the order of their values.
 inline constexpr std::array several_operations{operation::sum, operation::min, operation::max,
@@ -62,7 +63,7 @@ constexpr bool is_floating(element e) { return e == element::f32 || e == element
 
 constexpr bool has_index(operation o) { return o == operation::min_loc || o == operation::max_loc; }
 constexpr bool is_sum(operation o) {
-  return o == operation::sum || o == operation::sum_of_squares || o == operation::dot;
+  return o == operation::sum || o == operation::sum_of_squares || o == operation::dot || o == operation::exact_sum;
 }
 constexpr std::int64_t arrays_of(operation o) { return o == operation::dot ? 2 : 1; }
 
@@ -87,6 +88,11 @@ inline constexpr element element_of = [] {
 /// The types on which every operation is defined; the others are only summed.
 template <class T>
 inline constexpr bool has_all_operations = std::is_arithmetic_v<T> && sizeof(T) >= 4;
+
+/// Whether an operation is defined on a type.
+template <class T, operation Op>
+inline constexpr bool is_defined =
+    Op == operation::exact_sum ? std::is_floating_point_v<T> : has_all_operations<T> || Op == operation::sum;
 
 /// Calls `f(std::type_identity<T>{})` with the C++ type of `e`.
 template <class Function>
@@ -136,9 +142,10 @@ constexpr decltype(auto) with_operation(operation o, Function&& f) {
     case operation::max_loc: return f(operation_constant<operation::max_loc>{});
     case operation::sum_of_squares: return f(operation_constant<operation::sum_of_squares>{});
     case operation::dot: return f(operation_constant<operation::dot>{});
-    case operation::several: break;
+    case operation::several: return f(operation_constant<operation::several>{});
+    case operation::exact_sum: break;
   }
-  return f(operation_constant<operation::several>{});
+  return f(operation_constant<operation::exact_sum>{});
 }
 
 }  // namespace fanin_perf

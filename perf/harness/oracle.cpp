@@ -186,7 +186,7 @@ reference all_parts(const X& x, const Y& y, std::int64_t n) {
 
 template <class T, operation Op>
 reference right_of(const data_source& data, std::int64_t n) {
-  if constexpr (!has_all_operations<T> && Op != operation::sum) {
+  if constexpr (!is_defined<T, Op>) {
     throw std::invalid_argument(fmt::format("{} is not defined on {}", name(Op), name(data.type)));
   } else if constexpr (is_compound<T>) {
     // Sums of the components, each of them an array with gaps.
@@ -225,6 +225,15 @@ bool same_value(const answer& a, const answer& b) {
   if (!is_floating(a.type)) return a.word == b.word;
   if (std::isnan(a.real) || std::isnan(b.real)) return std::isnan(a.real) && std::isnan(b.real);
   return a.real == b.real;
+}
+
+/// As far as the oracle knows the sum, which is all but 1100 * 2^-64 of its terms' magnitude.
+bool is_rounded_once(const answer& got, const reference& right) {
+  const auto rounded = [&](long double x) {
+    return got.type == element::f32 ? double{static_cast<float>(x)} : static_cast<double>(x);
+  };
+  const long double doubt = 1100 * 0x1p-64L * right.magnitude;
+  return got.real >= rounded(right.exact - doubt) && got.real <= rounded(right.exact + doubt);
 }
 
 answer element_at(const data_source& data, std::int64_t index) {
@@ -288,10 +297,12 @@ double error_bound(const contender& who, element type, operation op, std::int64_
   const double count = static_cast<double>(n);
   double depth = who.lanes > 1 ? count / who.lanes + who.joins : count;
   if (who.halving) depth = std::ceil(std::log2(std::max(count, 2.0))) + 1;
-  if (op != operation::sum) depth += 1;
+  if (op == operation::exact_sum && who.rounds_once) depth = 1;
+  const bool of_products = op == operation::sum_of_squares || op == operation::dot;
+  if (of_products) depth += 1;
   const double unit = type == element::f32 ? 0x1p-24 : 0x1p-53;
   const double smallest = type == element::f32 ? 0x1p-149 : 0x1p-1074;
-  return depth * unit * static_cast<double>(magnitude) + (op == operation::sum ? 0.0 : count * smallest);
+  return depth * unit * static_cast<double>(magnitude) + (of_products ? count * smallest : 0.0);
 }
 
 std::string find_fault(const contender& who, const answer& got, const reference& right, const data_source& data,
@@ -327,6 +338,9 @@ std::string find_fault(const contender& who, const answer& got, const reference&
                              std::abs(right.value.real) > std::numeric_limits<float>::max();
       if (too_large) return {};
       return fmt::format("{} where {} is right", to_text(got), to_text(right.value));
+    }
+    if (op == operation::exact_sum && who.rounds_once && !is_rounded_once(got, right)) {
+      return fmt::format("{} is not {} rounded once", to_text(got), to_text(right.value));
     }
     const double bound = error_bound(who, type, op, n, right.magnitude);
     const double error = static_cast<double>(std::abs(static_cast<long double>(got.real) - right.exact));

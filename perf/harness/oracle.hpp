@@ -42,10 +42,12 @@ reference right_answer(const data_source& data, operation op, std::int64_t n);
 ///   left to right          n
 ///   recursive halving      ceil(log2 n) + 1
 ///   `lanes` partial sums   n / lanes + `joins`   (each partial left to right, then what joins them)
+///   an exact sum           1
 /// and one more where terms are products (Jeannerod and Rump 2013: no restriction on depth * u).
 double error_bound(const contender& who, element type, operation op, std::int64_t n, long double magnitude);
 
-/// Empty when `got` is right, else what is wrong with it.
+/// Empty when `got` is right, else what is wrong with it. Of a contender that rounds_once an exact sum must be the
+/// nearest number to what the oracle has, as far as that is known.
 std::string find_fault(const contender& who, const answer& got, const reference& right, const data_source& data,
                        operation op, std::int64_t n);
 

@@ -36,6 +36,7 @@ registry all_contenders() {
   add_fanin_cuda_types(all);
   add_fanin_cuda_values(all);
   add_fanin_cuda_accumulators(all);
+  add_fanin_cuda_exact(all);
 #if FANIN_PERF_HAS_KOKKOS_CUDA
   add_kokkos_cuda(all);
 #endif
@@ -44,6 +45,7 @@ registry all_contenders() {
 #if FANIN_PERF_HAS_CCCL_WHEEL
   add_cub_wheel(all);
   add_cub_wheel_types(all);
+  add_cub_wheel_exact(all);
 #endif
   add_thrust(all);
 #if FANIN_PERF_HAS_CUBLAS

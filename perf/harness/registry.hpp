@@ -31,11 +31,13 @@ void add_fanin_cuda_tunings(registry& to);
 void add_fanin_cuda_types(registry& to);
 void add_fanin_cuda_values(registry& to);
 void add_fanin_cuda_accumulators(registry& to);
+void add_fanin_cuda_exact(registry& to);
 void add_kokkos_cuda(registry& to);
 void add_cub(registry& to);
 void add_cub_types(registry& to);
 void add_cub_wheel(registry& to);
 void add_cub_wheel_types(registry& to);
+void add_cub_wheel_exact(registry& to);
 void add_thrust(registry& to);
 void add_cublas(registry& to);
 

@@ -3,7 +3,7 @@
 
 from runs import machine_text, size_text
 
-OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several"]
+OPERATION_ORDER = ["sum", "min", "max", "min_loc", "max_loc", "sum_of_squares", "dot", "several", "exact_sum"]
 TYPE_ORDER = ["f32", "f64", "i32", "i64", "u32", "u64", "i8", "u8", "i16", "f16", "bf16", "c32", "c64", "s64"]
 NARROW_TYPES = {"i8", "u8", "i16", "f16", "bf16"}
 

@@ -252,6 +252,20 @@ TEST(verdict, a_sum_within_its_bound_is_right) {
   EXPECT_NE(fault_of(values, operation::sum, answer::of(sum + 0.01F), pairwise), "");
 }
 
+TEST(verdict, an_exact_sum_is_the_nearest_number) {
+  const std::vector<double> values{1, 0x1p-53, 0x1p-60, 1e15, -1e15};
+  contender exact;
+  exact.rounds_once = true;
+  const double right = 1 + 0x1p-52;
+  EXPECT_EQ(fault_of(values, operation::exact_sum, answer::of(right), exact), "");
+  EXPECT_NE(fault_of(values, operation::exact_sum, answer::of(1.5), exact), "");
+  EXPECT_EQ(fault_of(values, operation::exact_sum, answer::of(1.0625), contender{}), "") << "a peer may round";
+  const std::vector<float> floats{1, 0x1p-24F, 0x1p-40F};
+  EXPECT_EQ(fault_of(floats, operation::exact_sum, answer::of(1 + 0x1p-23F), exact), "");
+  EXPECT_NE(fault_of(floats, operation::exact_sum, answer::of(1.0F), exact), "");
+  EXPECT_NE(fault_of(floats, operation::exact_sum, answer::of(1 + 0x1p-22F), exact), "");
+}
+
 TEST(verdict, a_dropped_element_is_found) {
   const std::vector<double> values(100000, 1.0);
   EXPECT_NE(fault_of(values, operation::sum, answer::of(99999.0)), "");

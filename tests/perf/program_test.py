@@ -49,7 +49,7 @@ class Options(unittest.TestCase):
             ("--strategies", "left_to_right"),
             ("--contenders", "std"),
             ("--types", "i32, i64, u32, u64, f32, f64, i8, u8, i16, f16, bf16, c32, c64, s64"),
-            ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot, several"),
+            ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot, several, exact_sum"),
             ("--timings", "host, calls, graph, blocking"),
         ):
             done = run(option, "nonesuch")
@@ -103,8 +103,13 @@ class Json(unittest.TestCase):
         for key in ("commit", "dirty", "date", "compiler", "host", "gpu", "fanin", "versions"):
             self.assertIn(key, data["meta"])
         self.assertGreater(data["limits"]["host"]["read_gbs"], 0)
-        # Two types, seven operations, two sizes; left to right, halving and std. Of `several`, f64 by Fanin.
-        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3 + 2 * 2)
+        # Two types, seven operations, two sizes; left to right, halving and std. Of `several` and `exact_sum`, f64 by
+        # Fanin.
+        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3 + 2 * 2 + 2)
+        exact = [r for r in data["rows"] if r["operation"] == "exact_sum"]
+        self.assertEqual({(r["type"], r["contender"]) for r in exact}, {("f64", "fanin")})
+        for n in {r["n"] for r in exact}:
+            self.assertEqual(len({r["answer"]["value"] for r in exact if r["n"] == n}), 1)
         several = [r for r in data["rows"] if r["operation"] == "several"]
         self.assertEqual({r["type"] for r in several}, {"f64"})
         for row in several:
