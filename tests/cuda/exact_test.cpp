@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -106,7 +107,58 @@ TEST_F(cuda_exact, products) {
     std::vector<double> other(host.rbegin(), host.rend());
     const placed<double, fanin::cuda> x(gpu, host);
     const placed<double, fanin::cuda> y(gpu, other);
-    expect_bits(fanin::exact_dot(gpu, x.span(), y.span()), fanin::exact_dot(fanin::serial{}, host, other), "dot");
+    const double expected = fanin::exact_dot(fanin::serial{}, host, other);
+    expect_bits(fanin::exact_dot(gpu, x.span(), y.span()), expected, "dot");
+    destination<double, fanin::cuda> out(gpu);
+    fanin::exact_dot_into(out.pointer(), gpu, x.span(), y.span());
+    expect_bits(out.get(), expected, "dot, into");
+    fanin::exact_norm2_squared_into(out.pointer(), gpu, x.span());
+    expect_bits(out.get(), fanin::exact_norm2_squared(fanin::serial{}, host), "norm, into");
+  }
+}
+
+TEST_F(cuda_exact, every_block_and_many_grids) {
+  fanin::cuda gpu;
+  destination<double, fanin::cuda> out(gpu);
+  for (const std::vector<double>& host : telling_arrays<double>(50'003)) {
+    const placed<double, fanin::cuda> x(gpu, host, 1);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    for (int block_size = 32; block_size <= 1024; block_size += 32) {
+      for (const int grid_size : {1, 2, 3, 31, 132, 1'000, 4'096}) {
+        fanin::reduce_into(out.pointer(), gpu.with({.block_size = block_size, .grid_size = grid_size}), x.span(),
+                           fanin::exact_sum<double>{});
+        expect_bits(out.get(), expected, std::to_string(grid_size) + " blocks of " + std::to_string(block_size));
+      }
+    }
+  }
+}
+
+/// Large enough that the threads of a grid fold several full tiles, and their bins are emptied.
+TEST_F(cuda_exact, long_arrays) {
+  fanin::cuda gpu;
+  destination<double, fanin::cuda> out(gpu);
+  constexpr std::size_t n = 6'000'007;
+  for (const std::vector<double>& host : telling_arrays<double>(n)) {
+    const placed<double, fanin::cuda> x(gpu, host, 1);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    expect_bits(fanin::reduce(gpu, x.span(), fanin::exact_sum<double>{}), expected, "long");
+    fanin::reduce_into(out.pointer(), gpu.with({.block_size = 128, .grid_size = 3}), x.span(),
+                       fanin::exact_sum<double>{});
+    expect_bits(out.get(), expected, "long, three blocks");
+  }
+}
+
+TEST_F(cuda_exact, complex_numbers) {
+  using complex = std::complex<float>;
+  fanin::cuda gpu;
+  for (const std::vector<float>& parts : telling_arrays<float>(20'000)) {
+    std::vector<complex> host(parts.size() / 2);
+    for (std::size_t i = 0; i < host.size(); ++i) host[i] = {parts[2 * i], parts[2 * i + 1]};
+    const placed<complex, fanin::cuda> x(gpu, host);
+    const complex expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<complex>{});
+    const complex got = fanin::reduce(gpu, x.span(), fanin::exact_sum<complex>{});
+    expect_bits(got.real(), expected.real(), "real");
+    expect_bits(got.imag(), expected.imag(), "imaginary");
   }
 }
 

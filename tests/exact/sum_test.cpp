@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -166,6 +167,47 @@ TEST(exact_sum, merged_pieces_of_any_split_are_the_whole) {
   }
 }
 
+template <class F>
+struct complex_at {
+  const std::complex<F>* x;
+  std::complex<F> operator()(std::int64_t i) const { return x[i]; }
+};
+template <class F>
+struct subtract_complex {
+  const std::complex<F>* x;
+  void operator()(std::int64_t i, typename fanin::exact_sum<std::complex<F>>::thread_state& acc) const { acc -= x[i]; }
+};
+
+template <class F, class Exec>
+void expect_complex_parts(Exec&& exec) {
+  using complex = std::complex<F>;
+  for (const std::size_t n : {0, 1, 500, 20'000}) {
+    const std::vector<F> real = of_all_exponents<F>(n, n);
+    std::vector<F> imaginary(n);
+    for (std::size_t i = 0; i < n; ++i) imaginary[i] = static_cast<F>(i) / 7;
+    std::vector<complex> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = {real[i], imaginary[i]};
+    const F expected_real = fanin::reduce(fanin::serial{}, real, fanin::exact_sum<F>{});
+    const F expected_imaginary = fanin::reduce(fanin::serial{}, imaginary, fanin::exact_sum<F>{});
+    const auto expect = [&](const complex& got, F sign) {
+      EXPECT_TRUE(is_same(got.real(), n == 0 ? F{0} : sign * expected_real)) << n;
+      EXPECT_TRUE(is_same(got.imag(), n == 0 || expected_imaginary == 0 ? F{0} : sign * expected_imaginary)) << n;
+    };
+    expect(fanin::reduce(exec, x, fanin::exact_sum<complex>{}), 1);
+    const auto range = fanin::range(exec, n);
+    expect(fanin::parallel_reduce(range, complex_at<F>{x.data()}, fanin::exact_sum<complex>{}), 1);
+    expect(fanin::parallel_reduce(range, subtract_complex<F>{x.data()}, fanin::exact_sum<complex>{}), -1);
+  }
+}
+
+TEST(exact_sum, of_the_parts_of_complex_numbers) {
+  expect_complex_parts<float>(fanin::serial{});
+  expect_complex_parts<double>(fanin::serial{});
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
+  expect_complex_parts<double>(fanin::kokkos<Kokkos::DefaultHostExecutionSpace>());
+#endif
+}
+
 // What -ffp-contract=fast would make of `acc += x[i] * y[i]`: see the targets of this file in CMakeLists.txt.
 struct rounded_products {
   const double* x;
@@ -205,6 +247,11 @@ template <class Exec, class T>
 void expect_dot(Exec& exec, const std::vector<T>& x, const std::vector<T>& y) {
   EXPECT_TRUE(is_same(fanin::exact_dot(exec, x, y), dot_by_accumulator(x, y))) << "n = " << x.size();
   EXPECT_TRUE(is_same(fanin::exact_norm2_squared(exec, x), dot_by_accumulator(x, x))) << "n = " << x.size();
+  T out{};
+  fanin::exact_dot_into(&out, exec, x, y);
+  EXPECT_TRUE(is_same(out, dot_by_accumulator(x, y))) << "n = " << x.size();
+  fanin::exact_norm2_squared_into(&out, exec, x);
+  EXPECT_TRUE(is_same(out, dot_by_accumulator(x, x))) << "n = " << x.size();
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include <fanin/detail/unrolled.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducer.hpp>
@@ -199,6 +200,22 @@ class basic_exact_accumulator {
       fanin::atomic_fetch_add(limb_[i + 1], held >> digit_bits);
     }
   }
+  /// Adds the accumulators of(0), ..., of(count - 1), which nobody changes meanwhile: this worker's share of it, of
+  /// `workers` who do it at once. Up to 2^20 accumulators.
+  template <class Of>
+  FANIN_FUNCTION void merge_shared(const Of& of, unsigned count, unsigned worker, unsigned workers) {
+    constexpr unsigned parts = Limbs + 1;
+    const unsigned groups = workers > parts ? workers / parts : 1;
+    for (unsigned share = worker; share < groups * parts; share += workers) {
+      const unsigned i = share % parts;
+      const unsigned group = share / parts;
+      if (i < Limbs) {
+        merge_digit_shared(of, count, static_cast<int>(i), group, groups);
+      } else {
+        for (unsigned k = group; k < count; k += groups) merge_specials_shared(of(k));
+      }
+    }
+  }
 
  private:
   static constexpr int digit_bits = 32;
@@ -209,15 +226,43 @@ class basic_exact_accumulator {
   static constexpr std::int64_t largest_top =
       std::int64_t{1} << ((Lowest <= -2148 ? 2048 : 1024) + 63 - Lowest - digit_bits * (Limbs - 1));
 
+  template <class Of>
+  FANIN_FUNCTION void merge_digit_shared(const Of& of, unsigned count, int i, unsigned first, unsigned step) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    constexpr int at_once = 8;  // loads that do not wait for each other
+    for (unsigned k = first; k < count; k += at_once * step) {
+      std::int64_t held[at_once];
+      detail::unrolled<at_once>([&](int j) {
+        const unsigned at = k + static_cast<unsigned>(j) * step;
+        held[j] = at < count ? of(at).limb_[i] : 0;
+      });
+      detail::unrolled<at_once>([&](int j) {
+        low += i < Limbs - 1 ? held[j] & digit_mask : held[j];
+        high += i < Limbs - 1 ? held[j] >> digit_bits : 0;
+      });
+    }
+    if (low != 0) fanin::atomic_fetch_add(limb_[i], low);
+    if (high != 0) fanin::atomic_fetch_add(limb_[i + 1], high);
+  }
+  FANIN_FUNCTION void merge_specials_shared(const basic_exact_accumulator& from) {
+    if (from.positive_infinities_ != 0) fanin::atomic_fetch_add(positive_infinities_, std::int64_t{1});
+    if (from.negative_infinities_ != 0) fanin::atomic_fetch_add(negative_infinities_, std::int64_t{1});
+    if (from.nans_ != 0) fanin::atomic_fetch_add(nans_, std::int64_t{1});
+  }
+
   struct plain {
     FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { to += increment; }
+    FANIN_FUNCTION static void add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
+      to[0] += a;
+      to[1] += b;
+      to[2] += c;
+    }
   };
   struct shared {
-    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) {
-#if defined(__CUDA_ARCH__)
-      if (increment == 0) return;
-#endif
-      fanin::atomic_fetch_add(to, increment);
+    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { fanin::atomic_fetch_add(to, increment); }
+    FANIN_FUNCTION static void add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
+      detail::atomic_fetch_add_three(to, a, b, c);
     }
   };
 
@@ -230,12 +275,8 @@ class basic_exact_accumulator {
     const std::uint64_t low = (magnitude & digit_mask) << shift;
     const std::uint64_t high = ((magnitude >> digit_bits) << shift) + (low >> digit_bits);
     const std::int64_t sign = is_negative ? -1 : 0;  // by arithmetic: a branch on it would be a guess
-    const auto add = [&](int i, std::uint64_t digit) {
-      Mode::add(to[i], (static_cast<std::int64_t>(digit) ^ sign) - sign);
-    };
-    add(0, low & digit_mask);
-    add(1, high & digit_mask);
-    add(2, high >> digit_bits);
+    const auto with_sign = [&](std::uint64_t digit) { return (static_cast<std::int64_t>(digit) ^ sign) - sign; };
+    Mode::add_three(to, with_sign(low & digit_mask), with_sign(high & digit_mask), with_sign(high >> digit_bits));
   }
 
   template <class Mode>
@@ -295,6 +336,57 @@ class basic_exact_accumulator {
     return (positive_infinities_ != 0 ? 1U : 0U) | (negative_infinities_ != 0 ? 2U : 0U) | (nans_ != 0 ? 4U : 0U);
   }
 
+  /// The magnitude's uppermost 32-bit digits, of which the first is not 0; highest is -1 for zero.
+  struct leading_digits {
+    int highest = -1;
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    std::uint32_t third = 0;
+    bool is_more = false;  ///< below the third
+    bool is_negative = false;
+  };
+
+  /// As they would be after all carries. Only reads, and computes no further than there are digits: one thread of a
+  /// GPU does this at the end of every sum.
+  FANIN_FUNCTION leading_digits leading() const {
+    leading_digits sum;
+    int lowest = Limbs;
+    int highest = -1;
+    detail::unrolled<Limbs>([&](int i) {
+      const bool is_zero = limb_[i] == 0;
+      lowest = !is_zero && lowest == Limbs ? i : lowest;
+      highest = is_zero ? highest : i;
+    });
+    if (highest < 0) return sum;
+    const int last = highest + 1 < Limbs - 1 ? highest + 1 : Limbs - 1;  // takes what is carried over
+
+    const auto for_digits = [&](bool is_negated, const auto& visit) {
+      std::int64_t carry = 0;
+      for (int i = lowest; i < last; ++i) {
+        carry += is_negated ? -limb_[i] : limb_[i];
+        visit(i, static_cast<std::uint32_t>(carry & digit_mask));
+        carry >>= digit_bits;
+      }
+      return carry + (is_negated ? -limb_[last] : limb_[last]);
+    };
+    sum.is_negative = for_digits(false, [](int, std::uint32_t) {}) < 0;
+
+    // What was seen last, and of it what stood below the last digit that is not 0.
+    std::uint32_t before = 0;
+    std::uint32_t before_that = 0;
+    bool is_any_below = false;
+    const auto visit = [&](int i, std::uint32_t digit) {
+      if (digit != 0) sum = {i, digit, before, before_that, is_any_below, sum.is_negative};
+      is_any_below = is_any_below || before_that != 0;
+      before_that = before;
+      before = digit;
+    };
+    const std::int64_t top = for_digits(sum.is_negative, visit);
+    visit(last, static_cast<std::uint32_t>(top & digit_mask));
+    visit(last + 1, static_cast<std::uint32_t>(top >> digit_bits));
+    return sum;
+  }
+
   /// The bits of the nearest number of `Precision` bits whose lowest denormal is 2^Least.
   template <int Precision, int Least>
   FANIN_FUNCTION std::uint64_t rounded() const {
@@ -310,45 +402,32 @@ class basic_exact_accumulator {
       default: return infinity | 1ULL << (fraction_bits - 1);
     }
 
-    // The magnitude in 32-bit digits; the top one is split in two.
-    basic_exact_accumulator sum = *this;
-    sum.carry();
-    const bool is_negative = sum.limb_[Limbs - 1] < 0;
-    if (is_negative) {
-      for (int i = 0; i < Limbs; ++i) sum.limb_[i] = -sum.limb_[i];
-      sum.carry();
-    }
-    const auto digit = [&](int i) {
-      if (i < Limbs - 1) return static_cast<std::uint64_t>(sum.limb_[i]);
-      const auto top = static_cast<std::uint64_t>(sum.limb_[Limbs - 1]);
-      return i == Limbs - 1 ? top & digit_mask : (i == Limbs ? top >> digit_bits : 0);
-    };
-    int highest = Limbs;
-    while (highest >= 0 && digit(highest) == 0) --highest;
-    if (highest < 0) return 0;
-    const int leading = digit_bits * highest + 63 - detail::leading_zeros(digit(highest));
+    const leading_digits sum = leading();
+    if (sum.highest < 0) return 0;
 
-    // The unit in the last place stands at bit `unit`; what is below decides how to round.
-    const int unit = leading - fraction_bits > Least - Lowest ? leading - fraction_bits : Least - Lowest;
-    const int from = unit / digit_bits;
-    const int shift = unit % digit_bits;
-    std::uint64_t kept = digit(from) | digit(from + 1) << digit_bits;
-    kept >>= shift;
-    if (shift != 0) kept |= digit(from + 2) << (2 * digit_bits - shift);
-    kept &= (1ULL << Precision) - 1;
-    if (unit > 0) {
-      const int half = unit - 1;
-      const std::uint64_t of_half = digit(half / digit_bits);
-      bool is_more = (of_half & ((1ULL << half % digit_bits) - 1)) != 0;
-      for (int i = half / digit_bits - 1; i >= 0 && !is_more; --i) is_more = digit(i) != 0;
-      const bool is_half = (of_half >> half % digit_bits & 1) != 0;
-      if (is_half && (is_more || (kept & 1) != 0)) ++kept;
-    }
+    // The unit in the last place stands at bit `unit` of the number, and `shift` above the third digit's lowest bit;
+    // what is below decides how to round.
+    const int leading_bit = digit_bits * sum.highest + 31 - detail::leading_zeros(sum.first);
+    const int unit = leading_bit - fraction_bits > Least - Lowest ? leading_bit - fraction_bits : Least - Lowest;
+    const int shift = unit - digit_bits * (sum.highest - 2);
+    const std::uint64_t upper = static_cast<std::uint64_t>(sum.first) << digit_bits | sum.second;
+    const auto from_bit = [&](int bit) {  // the 96 bits without the lowest ones
+      if (bit < digit_bits) return upper << (digit_bits - bit) | sum.third >> bit;
+      return bit < 3 * digit_bits ? upper >> (bit - digit_bits) : 0;
+    };
+    std::uint64_t kept = from_bit(shift);
+    const int half = shift - 1;
+    const bool is_half = (from_bit(half) & 1) != 0;
+    const std::uint64_t below = half < digit_bits       ? sum.third & ((1U << half) - 1)
+                                : half < 3 * digit_bits ? sum.third | (upper & ((1ULL << (half - digit_bits)) - 1))
+                                                        : 1;
+    if (is_half && (below != 0 || sum.is_more || (kept & 1) != 0)) ++kept;
+
     // A carry out of the fraction goes into the exponent, where it belongs.
     const int steps = unit - (Least - Lowest);
-    if (steps > 1 << exponent_bits) return (is_negative ? sign : 0) | infinity;
+    if (steps > 1 << exponent_bits) return (sum.is_negative ? sign : 0) | infinity;
     const std::uint64_t bits = (static_cast<std::uint64_t>(steps) << fraction_bits) + kept;
-    return (is_negative ? sign : 0) | (bits < infinity ? bits : infinity);
+    return (sum.is_negative ? sign : 0) | (bits < infinity ? bits : infinity);
   }
 
   [[noreturn]] static void refuse(const std::string& why) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducer.hpp>
+#include <fanin/reducers.hpp>
 
 /// Sums that are rounded once: the same bits on every backend, for every grid, number of threads and order.
 namespace fanin {
@@ -32,6 +34,20 @@ struct exact_reducer {
   FANIN_FUNCTION thread_state begin(Accumulator& scratch) const { return thread_state(scratch); }
   FANIN_FUNCTION void flush(thread_state& state, Accumulator&) const { state.flush(); }
   FANIN_FUNCTION void join(Accumulator& into, const Accumulator& from) const { into.merge(from); }
+
+  using flush_type = exact_window_sum<Bins>;
+  FANIN_FUNCTION flush_type drain(thread_state& state) const { return state.drain(); }
+  FANIN_FUNCTION int scale(const flush_type& held) const { return held.scale(); }
+  FANIN_FUNCTION bool rescale(flush_type& held, int scale) const { return held.rescale(scale); }
+  FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const { into.join(from); }
+  FANIN_FUNCTION void deposit(const flush_type& held, Accumulator& scratch) const {
+    thread_state::deposit(held, scratch);
+  }
+  template <class Of>
+  FANIN_FUNCTION void join_shared(Accumulator& scratch, const Of& of, unsigned count, unsigned worker,
+                                  unsigned workers) const {
+    scratch.merge_shared(of, count, worker, workers);
+  }
   FANIN_FUNCTION Result result(const Accumulator& acc) const {
     if constexpr (std::same_as<Result, Accumulator>) {
       Accumulator canonical;
@@ -63,15 +79,119 @@ struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_prod
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const {
     state.add_product(value.x, value.y);
   }
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
+                                int rows) const {
+    state.template add_product_tile<Rows, Columns>(values, rows);
+  }
+  void fold_span(thread_state& state, const value_type* values, std::int64_t count, std::int64_t) const {
+    fold_exact_products(state, values, count);
+  }
 };
 template <>
 struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_products, float> {
   using value_type = factors<float>;
   using typename exact_reducer<exact_accumulator, bins_of_products, float>::thread_state;
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const {
-    const auto x = std::bit_cast<double>(double_bits(value.x));
-    const auto y = std::bit_cast<double>(double_bits(value.y));
-    state.add(rounded_product(x, y));
+    state.add(product(value));
+  }
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
+                                int rows) const {
+    double products[Rows * Columns];
+    unrolled<Rows * Columns>([&](int i) { products[i] = product(values[i]); });
+    state.template add_tile<Rows, Columns>(products, rows);
+  }
+  void fold_span(thread_state& state, const value_type* values, std::int64_t count, std::int64_t) const {
+    fold_float_products(state, values, count);
+  }
+
+ private:
+  FANIN_FUNCTION static double product(const value_type& value) {
+    return rounded_product(widened(value.x), widened(value.y));
+  }
+};
+
+/// Two exact sums, of the parts of complex numbers.
+struct exact_complex_accumulator {
+  exact_accumulator real;
+  exact_accumulator imaginary;
+};
+
+template <exact_element F>
+struct exact_complex_sum {
+  using value_type = std::complex<F>;
+  using accumulator_type = exact_complex_accumulator;
+  using result_type = std::complex<F>;
+  using parts = complex_parts<value_type>;
+  using part_window = exact_window<exact_accumulator, bins_of_sum<F>>;
+
+  struct thread_state {
+    part_window real;
+    part_window imaginary;
+
+    FANIN_FUNCTION void add(const value_type& value) {
+      const auto x = std::bit_cast<parts>(value);
+      real.add(x.real);
+      imaginary.add(x.imaginary);
+    }
+    FANIN_FUNCTION thread_state& operator+=(const value_type& value) {
+      add(value);
+      return *this;
+    }
+    FANIN_FUNCTION thread_state& operator-=(const value_type& value) {
+      const auto x = std::bit_cast<parts>(value);
+      add(std::bit_cast<value_type>(parts{-x.real, -x.imaginary}));
+      return *this;
+    }
+  };
+  struct flush_type {
+    exact_window_sum<bins_of_sum<F>> real;
+    exact_window_sum<bins_of_sum<F>> imaginary;
+  };
+
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const {
+    return {part_window(scratch.real), part_window(scratch.imaginary)};
+  }
+  FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const { state.add(value); }
+  FANIN_FUNCTION void flush(thread_state& state, accumulator_type&) const {
+    state.real.flush();
+    state.imaginary.flush();
+  }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    into.real.merge(from.real);
+    into.imaginary.merge(from.imaginary);
+  }
+  FANIN_FUNCTION result_type result(const accumulator_type& acc) const {
+    return std::bit_cast<result_type>(parts{acc.real.template value_as<F>(), acc.imaginary.template value_as<F>()});
+  }
+
+  FANIN_FUNCTION flush_type drain(thread_state& state) const { return {state.real.drain(), state.imaginary.drain()}; }
+  FANIN_FUNCTION int scale(const flush_type& held) const {
+    const int real = held.real.scale();
+    const int imaginary = held.imaginary.scale();
+    return real < imaginary ? real : imaginary;
+  }
+  FANIN_FUNCTION bool rescale(flush_type& held, int scale) const {
+    flush_type scaled = held;
+    if (!scaled.real.rescale(scale) || !scaled.imaginary.rescale(scale)) return false;
+    held = scaled;
+    return true;
+  }
+  FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const {
+    into.real.join(from.real);
+    into.imaginary.join(from.imaginary);
+  }
+  FANIN_FUNCTION void deposit(const flush_type& held, accumulator_type& scratch) const {
+    part_window::deposit(held.real, scratch.real);
+    part_window::deposit(held.imaginary, scratch.imaginary);
+  }
+  template <class Of>
+  FANIN_FUNCTION void join_shared(accumulator_type& scratch, const Of& of, unsigned count, unsigned worker,
+                                  unsigned workers) const {
+    scratch.real.merge_shared([&](unsigned k) -> const auto& { return of(k).real; }, count, worker, workers);
+    scratch.imaginary.merge_shared([&](unsigned k) -> const auto& { return of(k).imaginary; }, count, worker, workers);
   }
 };
 
@@ -93,13 +213,22 @@ element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X&
   return parallel_reduce(range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
 }
 
+template <class Exec, class F, class X, class... Y>
+void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = handle_of(std::forward<Exec>(exec));
+  std::int64_t count = 0;
+  const auto products = make_transform<object>(handle, call, count, f, view_of(xs), view_of(ys)...);
+  parallel_reduce_into(out, range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
+}
+
 }  // namespace detail
 
-/// The true sum of float or double values, rounded once to nearest: the same bits for every order,
-/// backend, grid and number of threads. Infinity beyond the largest number; a zero is +0; infinities and NaN as adding
-/// one after the other would give. Up to 2^63 elements. An empty range: +0.
-/// Result: T, the other of float and double, or exact_accumulator, which can be merged with others, stored and sent.
-/// `acc&` of a functor binds to exact_sum::thread_state, which has add(x), += and -=.
+/// The true sum of float or double values, rounded once to nearest: the same bits for every order, backend, grid and
+/// number of threads. Of std::complex of them: the two parts, each as said. Infinity beyond the largest number; a zero
+/// is +0; infinities and NaN as adding one after the other would give. Up to 2^63 elements. An empty range: +0. Result:
+/// T, the other of float and double, or exact_accumulator, which can be merged with others, stored and sent. `acc&` of
+/// a functor binds to exact_sum::thread_state, which has add(x), += and -=.
 template <class T, class Result = T>
 struct exact_sum;
 
@@ -109,10 +238,17 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
   using value_type = T;
   using typename detail::exact_reducer<exact_accumulator, detail::bins_of_sum<T>, Result>::thread_state;
   FANIN_FUNCTION void fold(thread_state& state, const T& value, std::int64_t) const { state.add(value); }
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_tile(thread_state& state, const T* values, std::int64_t, std::int64_t, int rows) const {
+    state.template add_tile<Rows, Columns>(values, rows);
+  }
   void fold_span(thread_state& state, const T* values, std::int64_t count, std::int64_t) const {
     detail::fold_exact_span(state, values, count);
   }
 };
+
+template <detail::exact_element F>
+struct exact_sum<std::complex<F>, std::complex<F>> : detail::exact_complex_sum<F> {};
 
 /// The sum of xs[i] * ys[i], every product exact, rounded once to T: no product overflows, vanishes or is rounded.
 /// Infinities, NaN and infinity times zero as IEEE has them. No elements: +0. The same bits on every backend and for
@@ -134,6 +270,23 @@ template <class Exec, detail::contiguous X>
 detail::element_t<X> exact_norm2_squared(Exec&& exec, const X& xs) {
   return detail::reduce_products(std::forward<Exec>(exec), "fanin::exact_norm2_squared",
                                  detail::make_square<detail::element_t<X>>{}, xs);
+}
+
+/// As exact_dot, written to *out in the order of the object's stream: see reduce_into.
+template <class Exec, detail::contiguous X, detail::contiguous Y>
+  requires(execution<std::remove_cvref_t<Exec>> && std::same_as<detail::element_t<X>, detail::element_t<Y>> &&
+           detail::exact_element<detail::element_t<X>>)
+void exact_dot_into(detail::element_t<X>* out, Exec&& exec, const X& xs, const Y& ys) {
+  detail::reduce_products_into(out, std::forward<Exec>(exec), "fanin::exact_dot_into",
+                               detail::make_factors<detail::element_t<X>>{}, xs, ys);
+}
+
+/// As exact_norm2_squared, written to *out in the order of the object's stream: see reduce_into.
+template <class Exec, detail::contiguous X>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
+void exact_norm2_squared_into(detail::element_t<X>* out, Exec&& exec, const X& xs) {
+  detail::reduce_products_into(out, std::forward<Exec>(exec), "fanin::exact_norm2_squared_into",
+                               detail::make_square<detail::element_t<X>>{}, xs);
 }
 
 }  // namespace fanin

@@ -15,3 +15,14 @@
 
 /// The same inside a member function: captures a copy of *this, so that members are reachable on a device.
 #define FANIN_CLASS_LAMBDA [ =, *this ] FANIN_FUNCTION
+
+/// For what is rarely called, so that its code stands once and callers keep their registers.
+#if defined(__CUDACC__)
+#define FANIN_DETAIL_NOINLINE __noinline__
+#elif defined(__GNUC__)
+#define FANIN_DETAIL_NOINLINE __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define FANIN_DETAIL_NOINLINE __declspec(noinline)
+#else
+#define FANIN_DETAIL_NOINLINE
+#endif

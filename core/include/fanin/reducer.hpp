@@ -36,10 +36,21 @@
 ///   flush(thread_state&, acc& scratch)
 /// where `scratch` starts as identity() and may be shared by all threads of a CUDA block, which begin, fold and flush
 /// concurrently: they touch it by fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result
-/// does not depend on the order (integers). On the host each thread has a scratch of its own. For hosts it may also
-/// have
+/// does not depend on the order (integers). On the host each thread has a scratch of its own. It may also have
 ///   fold_span(thread_state&, const T* values, std::int64_t count, std::int64_t first)
-/// which folds the elements first, first + 1, ... of an array at once.
+/// for hosts: folds the elements first, first + 1, ... of an array at once;
+///   flush_type, small and trivially copyable, which adds nothing as it is made, with
+///   drain(thread_state&)                   -> flush_type: what a flush has in hand; the state is then empty
+///   scale(const flush_type&)               -> int: INT_MAX for what holds nothing
+///   rescale(flush_type&, int scale)        -> bool: to that scale, which is not above its own; false, and as it was,
+///                                             where that does not go
+///   join(flush_type&, const flush_type&)   of one scale
+///   deposit(const flush_type&, acc& scratch)
+/// by which a CUDA block's threads bring what they hold to the least scale among them and join it, before it goes to
+/// scratch (flush is drain and deposit);
+///   join_shared(acc& scratch, const Of& of, unsigned count, unsigned worker, unsigned workers)
+/// by which all threads of a block join the accumulators of(0), ..., of(count - 1) of other blocks at once: it does
+/// this worker's share of it, and touches scratch as above. Without it one accumulator after the other is joined.
 namespace fanin {
 
 namespace detail {
@@ -110,6 +121,31 @@ concept has_thread_state_members = requires(const R r, reducer_accumulator_t<R>&
   r.flush(state, scratch);
 };
 
+/// Whether what threads flush can be joined first.
+template <class R>
+concept names_flush_type = requires { typename R::flush_type; };
+template <class R>
+concept joins_flushes =
+    names_thread_state<R> && names_flush_type<R> &&
+    requires(const R r, reducer_state_t<R>& state, typename R::flush_type& held, reducer_accumulator_t<R>& scratch) {
+      { r.drain(state) } -> std::same_as<typename R::flush_type>;
+      { r.scale(held) } -> std::same_as<int>;
+      { r.rescale(held, 0) } -> std::same_as<bool>;
+      r.join(held, held);
+      r.deposit(held, scratch);
+    };
+
+/// Whether a block can join accumulators of other blocks in its scratch.
+template <class Accumulator>
+struct accumulator_at {
+  const Accumulator* first;
+  FANIN_FUNCTION const Accumulator& operator()(unsigned k) const { return first[k]; }
+};
+template <class R>
+concept joins_in_scratch = names_thread_state<R> && requires(const R r, reducer_accumulator_t<R>& scratch,
+                                                             const accumulator_at<reducer_accumulator_t<R>>& of,
+                                                             unsigned n) { r.join_shared(scratch, of, n, n, n); };
+
 /// Says in words what a type lacks to be a reducer; instantiated by every entry point.
 template <class R>
 struct check_reducer {
@@ -137,6 +173,10 @@ struct check_reducer {
       static_assert(
           !names_thread_state<R> || has_thread_state_members<R>,
           "fanin: a reducer that names a thread_state has begin(acc& scratch) and flush(state&, acc& scratch)");
+      static_assert(!names_flush_type<R> || joins_flushes<R>,
+                    "fanin: a reducer that names a flush_type has a thread_state, drain(state&) -> flush_type, "
+                    "scale(const flush_type&) -> int, rescale(flush_type&, int) -> bool, join(flush_type&, const "
+                    "flush_type&) and deposit(const flush_type&, acc& scratch)");
     }
     return true;
   }();
@@ -167,13 +207,49 @@ FANIN_FUNCTION constexpr reducer_result_t<R> result_value(const R& r, const redu
 template <class R>
 concept reducer = detail::has_value_type<R> && detail::has_identity<R> && detail::has_join<R>;
 
+namespace detail {
+
+#if defined(__CUDA_ARCH__)
+/// 8 bytes in a block's shared memory as two halves: no device has one instruction for them. The carry out of the lower
+/// half goes to the upper one later.
+struct shared_counter {
+  unsigned int address;
+  unsigned int high;
+
+  __device__ void add_low(void* target, unsigned long long increment) {
+    address = static_cast<unsigned int>(__cvta_generic_to_shared(target));
+    high = static_cast<unsigned int>(increment >> 32);
+    if (const auto low = static_cast<unsigned int>(increment); low != 0) {
+      unsigned int before;
+      asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(address), "r"(low) : "memory");
+      high += before + low < low ? 1 : 0;
+    }
+  }
+  __device__ void add_high() const {
+    if (high != 0) asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address + 4), "r"(high) : "memory");
+  }
+};
+#endif
+
+}  // namespace detail
+
 /// Adds to a counter that threads of one block may share: relaxed and atomic on a device, a plain addition on the
-/// host, where scratch belongs to one thread. For thread_state reducers.
+/// host, where scratch belongs to one thread. For thread_state reducers. In a block's shared memory 8 bytes are two
+/// halves: until the next barrier the upper one may lack a carry, so that atomic_exchange may take out a multiple of
+/// 2^32 too little or too much, which the counter then still gets.
 template <class T>
   requires(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
 FANIN_FUNCTION inline void atomic_fetch_add(T& target, T increment) {
 #if defined(__CUDA_ARCH__)
   using word = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+  if constexpr (sizeof(T) == 8) {
+    if (__isShared(&target)) {
+      detail::shared_counter counter;
+      counter.add_low(&target, static_cast<word>(increment));
+      counter.add_high();
+      return;
+    }
+  }
   ::atomicAdd(reinterpret_cast<word*>(&target), static_cast<word>(increment));
 #else
   using word = std::make_unsigned_t<T>;
@@ -181,12 +257,41 @@ FANIN_FUNCTION inline void atomic_fetch_add(T& target, T increment) {
 #endif
 }
 
+namespace detail {
+
+/// to[0] += a, to[1] += b, to[2] += c; the three do not wait for each other.
+FANIN_FUNCTION inline void atomic_fetch_add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
+#if defined(__CUDA_ARCH__)
+  if (__isShared(to)) {
+    shared_counter counter[3];
+    counter[0].add_low(to, static_cast<unsigned long long>(a));
+    counter[1].add_low(to + 1, static_cast<unsigned long long>(b));
+    counter[2].add_low(to + 2, static_cast<unsigned long long>(c));
+    for (const shared_counter& each : counter) each.add_high();
+    return;
+  }
+#endif
+  fanin::atomic_fetch_add(to[0], a);
+  fanin::atomic_fetch_add(to[1], b);
+  fanin::atomic_fetch_add(to[2], c);
+}
+
+}  // namespace detail
+
 /// Takes what such a counter holds and leaves `value`: as atomic_fetch_add.
 template <class T>
   requires(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
 FANIN_FUNCTION inline T atomic_exchange(T& target, T value) {
 #if defined(__CUDA_ARCH__)
   using word = std::conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>;
+  if constexpr (sizeof(T) == 8) {
+    if (__isShared(&target)) {
+      auto* const halves = reinterpret_cast<unsigned int*>(&target);
+      const unsigned int low = ::atomicExch(halves, static_cast<unsigned int>(static_cast<word>(value)));
+      const unsigned int high = ::atomicExch(halves + 1, static_cast<unsigned int>(static_cast<word>(value) >> 32));
+      return static_cast<T>(static_cast<word>(high) << 32 | low);
+    }
+  }
   return static_cast<T>(::atomicExch(reinterpret_cast<word*>(&target), static_cast<word>(value)));
 #else
   const T held = target;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -28,6 +29,12 @@ template <class R, class T>
 inline constexpr bool takes_span<R, T> = requires(const R reducer, reducer_state_t<R>& state, const T* values,
                                                   std::int64_t n) { reducer.fold_span(state, values, n, n); };
 
+constexpr std::size_t largest(std::initializer_list<std::size_t> sizes) {
+  std::size_t most = 0;
+  for (const std::size_t size : sizes) most = size > most ? size : most;
+  return most;
+}
+
 /// One or several reducers as one: what every backend reduces with. The order of calls is
 ///     accumulator scratch = identity();  state s = begin(scratch);  accumulate(f, s, i)...;  finish(s, scratch);
 /// after which scratch is what one thread (or, where scratch is shared, one block) contributes; then join and result.
@@ -52,12 +59,13 @@ struct composite {
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   template <class T>
   static constexpr bool has_any_span_of = (takes_span<Reducer, T> || ...);
-  static constexpr std::size_t largest_accumulator = [] {
-    std::size_t largest = 0;
-    ((largest = sizeof(reducer_accumulator_t<Reducer>) > largest ? sizeof(reducer_accumulator_t<Reducer>) : largest),
-     ...);
-    return largest;
-  }();
+  static constexpr std::size_t largest_accumulator = largest({sizeof(reducer_accumulator_t<Reducer>)...});
+  /// Whether blocks can leave all accumulators of a thread_state in their scratch, and what the others' largest is
+  /// then.
+  static constexpr bool has_state_in_scratch =
+      has_any_state && ((!names_thread_state<Reducer> || joins_in_scratch<Reducer>) && ...);
+  static constexpr std::size_t largest_beside_scratch =
+      largest({names_thread_state<Reducer> ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
 
   tuple<Reducer...> reducers;
 
@@ -113,7 +121,7 @@ struct composite {
   constexpr void gather_on_host(const F& f, state_type& state, std::int64_t begin, std::int64_t end) const {
     if constexpr (gives_spans<F>()) {
       using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
-      constexpr std::int64_t block = 8192 / sizeof(value_type);
+      constexpr std::int64_t block = 16384 / sizeof(value_type);
       value_type values[block];
       while (begin < end) {
         const std::int64_t n = end - begin < block ? end - begin : block;

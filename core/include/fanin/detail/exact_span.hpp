@@ -36,7 +36,7 @@ class exact_vectors {
   static constexpr std::int64_t block = 256;
   static constexpr int bins = Bins;
 
-  explicit exact_vectors(Accumulator& into) : into_{into} {}
+  exact_vectors(Accumulator& into, int top) : into_{into} { move_to(top); }
 
   /// For elements below 2^top. To be flushed before.
   void move_to(int top) {
@@ -47,42 +47,30 @@ class exact_vectors {
 
   /// How many blocks went in of `blocks`, which is at most room(): it stops before the first that does not fit.
   __attribute__((target("avx2"), noinline)) std::int64_t fold(const T* values, std::int64_t blocks) {
-    typedef double vector __attribute__((vector_size(32)));
-    typedef long long bits __attribute__((vector_size(32)));
-    typedef unsigned halves __attribute__((vector_size(32)));
-    typedef T loaded __attribute__((vector_size(4 * sizeof(T))));
     vector bin[Bins][vectors];
     std::memcpy(&bin, &bin_, sizeof(bin));
     std::int64_t done = 0;
     for (; done < blocks; ++done) {
-      halves largest = {};
-      bits rest = {};
       const T* const from = values + done * block;
-      for (std::int64_t i = 0; i < block; i += lanes) {
-        for (int v = 0; v < vectors; ++v) {
-          loaded element;
-          std::memcpy(&element, from + i + 4 * v, sizeof(element));
-          vector x = __builtin_convertvector(element, vector);
-          const halves twice = reinterpret_cast<halves>(x) << 1;  // without the sign; the lower halves do not count
-          largest = twice > largest ? twice : largest;
-          vector taken = {};
-          for (int k = 0; k < Bins; ++k) {
-            if (k > 0) x -= taken;
-            const vector sum = bin[k][v] + x;
-            taken = sum - bin[k][v];
-            bin[k][v] = sum;
-          }
-          rest |= reinterpret_cast<bits>(x) ^ reinterpret_cast<bits>(taken);
+      if constexpr (leaves_no_rests) {
+        if (!add_whole(bin[0], from)) {
+          std::memcpy(&bin, &bin_, sizeof(bin));
+          if (!add_split(bin, from)) break;
         }
+      } else {
+        if (!add_split(bin, from)) break;
       }
-      rest <<= 1;  // -0 is taken as +0
-      const halves bad = largest >= limit_;
-      if ((rest[0] | rest[1] | rest[2] | rest[3]) != 0 || (bad[1] | bad[3] | bad[5] | bad[7]) != 0) break;
       std::memcpy(&bin_, &bin, sizeof(bin));
     }
     numbers_ += static_cast<int>(done) * of_block;
     return done;
   }
+
+  int top() const { return top_; }
+  /// The top for a block that begins as high as numbers of the biased exponent `field`; and whether one that was
+  /// refused should be tried again with it.
+  static int top_for(int field) { return exact_bins::top_for(field, Bins) - (leaves_no_rests ? 2 : 0); }
+  bool stands_far_from(int top) const { return top > top_ || top < top_ - 4; }
 
   /// How many blocks fit before the next flush.
   std::int64_t room() const { return (exact_bins::capacity - numbers_) / of_block; }
@@ -107,6 +95,71 @@ class exact_vectors {
   static constexpr int vectors = 2;
   static constexpr int lanes = 4 * vectors;
   static constexpr int of_block = static_cast<int>(block / lanes);  ///< numbers that a lane takes of one
+  /// Whether most elements that fit the only bin's range have no bit below it.
+  static constexpr bool leaves_no_rests = sizeof(T) == 4 && Bins == 1;
+
+  typedef double vector __attribute__((vector_size(32)));
+  typedef long long bits __attribute__((vector_size(32)));
+  typedef unsigned halves __attribute__((vector_size(32)));
+
+  /// A block of elements through the bins. Whether it fitted; if not, the bins are lost.
+  __attribute__((target("avx2"), always_inline)) bool add_split(vector (&bin)[Bins][vectors], const T* from) const {
+    typedef T loaded __attribute__((vector_size(4 * sizeof(T))));
+    halves largest = {};
+    bits rest = {};
+    for (std::int64_t i = 0; i < block; i += lanes) {
+      for (int v = 0; v < vectors; ++v) {
+        loaded element;
+        std::memcpy(&element, from + i + 4 * v, sizeof(element));
+        vector x = __builtin_convertvector(element, vector);
+        const halves twice = reinterpret_cast<halves>(x) << 1;  // without the sign; the lower halves do not count
+        largest = twice > largest ? twice : largest;
+        vector taken = {};
+        for (int k = 0; k < Bins; ++k) {
+          if (k > 0) x -= taken;
+          const vector sum = bin[k][v] + x;
+          taken = sum - bin[k][v];
+          bin[k][v] = sum;
+        }
+        rest |= reinterpret_cast<bits>(x) ^ reinterpret_cast<bits>(taken);
+      }
+    }
+    rest <<= 1;  // -0 is taken as +0
+    const halves bad = largest >= limit_;
+    return (rest[0] | rest[1] | rest[2] | rest[3]) == 0 && (bad[1] | bad[3] | bad[5] | bad[7]) == 0;
+  }
+
+  /// The same of floats that are 0, or below the bin's top and 24 bits above its unit: those are added whole, and their
+  /// bits tell.
+  __attribute__((target("avx2"), always_inline)) bool add_whole(vector (&bin)[vectors], const T* from) const {
+    typedef float floats __attribute__((vector_size(16)));
+    static_assert(lanes == 8);
+    constexpr unsigned no_sign = 0x7fffffff;
+    halves largest = {};
+    halves least_less_one = ~largest;  // of 0 nothing is smaller
+    for (std::int64_t i = 0; i < block; i += lanes) {
+      halves word;
+      std::memcpy(&word, from + i, sizeof(word));
+      word &= no_sign;
+      largest = word > largest ? word : largest;
+      word -= 1;
+      least_less_one = word < least_less_one ? word : least_less_one;
+      for (int v = 0; v < vectors; ++v) {
+        floats element;
+        std::memcpy(&element, from + i + 4 * v, sizeof(element));
+        bin[v] += __builtin_convertvector(element, vector);
+      }
+    }
+    const unsigned least = std::max(bits_of_power(exact_bins::unit(top_, 0) + 23), 1U);
+    const halves bad = (largest >= bits_of_power(top_)) | (least_less_one < least - 1);
+    unsigned any = 0;
+    for (int k = 0; k < lanes; ++k) any |= bad[k];
+    return any == 0;
+  }
+  /// Of a float; 0 below the normal ones, infinity's above the largest.
+  static constexpr unsigned bits_of_power(int exponent) {
+    return static_cast<unsigned>(std::clamp(exponent + 127, 0, 255)) << 23;
+  }
 
   Accumulator& into_;
   alignas(32) double bin_[Bins][lanes] = {};
@@ -129,7 +182,12 @@ class exact_blocks {
  public:
   static constexpr std::int64_t size = narrow_vectors<Accumulator, T>::block;
 
-  explicit exact_blocks(Accumulator& into) : narrow_(into), wide_(into), into_{into} {}
+  /// Begins where another one or single numbers left the window.
+  template <int Bins>
+  explicit exact_blocks(const exact_window<Accumulator, Bins>& window)
+      : narrow_(window.accumulator(), window.top()),
+        wide_(window.accumulator(), window.top()),
+        into_{window.accumulator()} {}
 
   template <int Bins>
   __attribute__((noinline)) void fold(exact_window<Accumulator, Bins>& window, const T* values, std::int64_t blocks) {
@@ -158,6 +216,7 @@ class exact_blocks {
     }
     deposits_ += narrow_.flush() + wide_.flush();
     window.count_deposits(deposits_);
+    window.place_if_empty(narrow_.top());
   }
 
  private:
@@ -168,11 +227,13 @@ class exact_blocks {
     wanted = std::min(wanted, vectors.room());
     std::int64_t done = vectors.fold(values, wanted);
     if (done < wanted) {
-      // Perhaps only because the bins stand too low or too high for it.
       const T* const refused = values + done * size;
-      deposits_ += vectors.flush();
-      vectors.move_to(top_for_block(refused, Vectors::bins));
-      if (vectors.fold(refused, 1) == 1) wanted = ++done;
+      const int top = Vectors::top_for(largest_field(refused));
+      if (vectors.stands_far_from(top)) {
+        deposits_ += vectors.flush();
+        vectors.move_to(top);
+        if (vectors.fold(refused, 1) == 1) wanted = ++done;
+      }
     }
     return done;
   }
@@ -184,13 +245,14 @@ class exact_blocks {
     return wanted;
   }
 
-  static int top_for_block(const T* values, int bins) {
+  /// The largest biased exponent in a block that a window can have.
+  static int largest_field(const T* values) {
     int largest = 0;
     for (std::int64_t i = 0; i < size; ++i) {
       const int field = static_cast<int>(double_bits(values[i]) >> 52 & 0x7ff);
       if (field < exact_bins::highest + 1023) largest = std::max(largest, field);
     }
-    return exact_bins::top_for(largest, bins);
+    return largest;
   }
 
   narrow_vectors<Accumulator, T> narrow_;
@@ -206,6 +268,34 @@ inline bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2") != 0;
   return has;
 }
+inline bool has_fma() {
+  static const bool has = has_avx2() && __builtin_cpu_supports("fma") != 0;
+  return has;
+}
+
+/// The rounded products of pairs and their errors, in standard arithmetic. Whether they are exact: no product is too
+/// large or small for that, but 0 of a factor 0.
+template <class Factors>
+__attribute__((target("avx2,fma"), noinline)) bool split_products(const Factors* pairs, std::int64_t count,
+                                                                  double* products, double* errors) {
+  constexpr double lowest = 0x1p-900;  // of normal errors, which stand up to 106 bits below
+  constexpr double highest = 0x1p959;
+  unsigned odd = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = pairs[i].x;
+    const double y = pairs[i].y;
+    const double product = x * y;
+    const double magnitude = product < 0 ? -product : product;
+    const bool is_normal =
+        static_cast<bool>(static_cast<unsigned>(magnitude >= lowest) & static_cast<unsigned>(magnitude < highest));
+    const bool is_zero = static_cast<bool>(static_cast<unsigned>(product == 0) &
+                                           (static_cast<unsigned>(x == 0) | static_cast<unsigned>(y == 0)));
+    odd |= static_cast<unsigned>(!is_normal) & static_cast<unsigned>(!is_zero);
+    products[i] = product;
+    errors[i] = __builtin_fma(x, y, -product);
+  }
+  return odd == 0;
+}
 #endif
 
 /// Adds `count` elements to the window, on a host.
@@ -215,11 +305,51 @@ void fold_exact_span(exact_window<Accumulator, Bins>& window, const T* values, s
 #if defined(FANIN_DETAIL_HAS_EXACT_SPAN)
   using in_blocks = exact_blocks<Accumulator, T>;
   if (count >= in_blocks::size && has_avx2()) {
-    in_blocks(window.accumulator()).fold(window, values, count / in_blocks::size);
+    in_blocks(window).fold(window, values, count / in_blocks::size);
     done = count / in_blocks::size * in_blocks::size;
   }
 #endif
   for (; done < count; ++done) window.add(values[done]);
+}
+
+/// Adds x * y of `count` pairs of doubles to the window, on a host.
+template <class Accumulator, class Factors, int Bins>
+void fold_exact_products(exact_window<Accumulator, Bins>& window, const Factors* pairs, std::int64_t count) {
+  std::int64_t done = 0;
+#if defined(FANIN_DETAIL_HAS_EXACT_SPAN)
+  using in_blocks = exact_blocks<Accumulator, double>;
+  constexpr std::int64_t most = 4 * in_blocks::size;
+  if (count >= in_blocks::size && has_fma()) {
+    const standard_arithmetic arithmetic;
+    in_blocks of_products(window);
+    in_blocks of_errors(window);
+    double products[most];
+    double errors[most];
+    for (std::int64_t n = 0; (n = std::min(count - done, most) / in_blocks::size * in_blocks::size) > 0; done += n) {
+      if (split_products(pairs + done, n, products, errors)) {
+        of_products.fold(window, products, n / in_blocks::size);
+        of_errors.fold(window, errors, n / in_blocks::size);
+      } else {
+        for (std::int64_t i = 0; i < n; ++i) window.add_product(pairs[done + i].x, pairs[done + i].y);
+      }
+    }
+  }
+#endif
+  for (; done < count; ++done) window.add_product(pairs[done].x, pairs[done].y);
+}
+
+/// The same of floats, whose products are doubles.
+template <class Accumulator, class Factors, int Bins>
+void fold_float_products(exact_window<Accumulator, Bins>& window, const Factors* pairs, std::int64_t count) {
+  constexpr std::int64_t most = 1024;
+  double products[most];
+  for (std::int64_t done = 0; done < count; done += most) {
+    const std::int64_t n = std::min(count - done, most);
+    for (std::int64_t i = 0; i < n; ++i) {
+      products[i] = rounded_product(widened(pairs[done + i].x), widened(pairs[done + i].y));
+    }
+    fold_exact_span(window, products, n);
+  }
 }
 
 }  // namespace fanin::detail

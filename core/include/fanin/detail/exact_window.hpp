@@ -5,7 +5,9 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
+#include <fanin/detail/unrolled.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
@@ -91,25 +93,78 @@ struct exact_bins {
   static constexpr std::uint32_t no_sign = 0x7fff'ffff;
 };
 
+/// A float as the double of the same value, denormals too, whatever flags the unit is compiled with.
+FANIN_FUNCTION inline double widened(double x) { return x; }
+FANIN_FUNCTION inline double widened(float x) {
+#if defined(__CUDA_ARCH__)
+  double wide;
+  asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(x));
+  return wide;
+#else
+  return std::bit_cast<double>(double_bits(x));
+#endif
+}
+
+/// What a window held: bin k in integers of its unit. Those of a warp's windows can mostly be brought to one unit and
+/// added.
+template <int Bins>
+struct exact_window_sum {
+  std::int64_t held[Bins] = {};
+  std::int32_t top = 0;
+
+  /// The top, if there is anything under it.
+  FANIN_FUNCTION std::int32_t scale() const { return is_empty() ? std::numeric_limits<std::int32_t>::max() : top; }
+
+  /// To the units of a window whose top is not higher. False, and as it was, where they are too fine for integers of
+  /// which 32 can be added.
+  FANIN_FUNCTION bool rescale(std::int32_t to) {
+    if (!is_empty()) {
+      constexpr int most_bits = 57;
+      const int up = top - to;
+      bool fits = up < most_bits;
+      const std::int64_t bound = std::int64_t{1} << (fits ? most_bits - up : 0);
+      unrolled<Bins>([&](int k) { fits = fits & (held[k] < bound) & (held[k] > -bound); });
+      if (!fits) return false;
+      unrolled<Bins>([&](int k) { held[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(held[k]) << up); });
+    }
+    top = to;
+    return true;
+  }
+
+  /// Of one scale.
+  FANIN_FUNCTION void join(const exact_window_sum& from) {
+    unrolled<Bins>([&](int k) { held[k] += from.held[k]; });
+  }
+
+ private:
+  FANIN_FUNCTION bool is_empty() const {
+    std::int64_t any = 0;
+    unrolled<Bins>([&](int k) { any |= held[k]; });
+    return any == 0;
+  }
+};
+
 /// The window over an accumulator, which other threads of a CUDA block may share. Whatever the window cannot hold goes
-/// there: numbers outside of its range and the rests below the last bin at once, the bins themselves every 1024 numbers
-/// and when a larger number moves the window up.
+/// there: numbers outside of its range and the rests below the last bin at once, the bins when a larger number moves
+/// the window up. Every 1024 numbers the bins are emptied into integers beside them.
 template <class Accumulator, int Bins>
 class exact_window {
  public:
   using bins = exact_bins;
+  using sum_type = exact_window_sum<Bins>;
 
   exact_window() = default;
-  FANIN_FUNCTION explicit exact_window(Accumulator& into) : into_{&into}, bound_{bound_of_this_thread()} {}
+  /// Empty, for numbers that begin as low as a window goes.
+  FANIN_FUNCTION explicit exact_window(Accumulator& into) : into_{&into}, bound_{bound_of_this_thread()} { place(0); }
 
   /// Adds a number exactly.
   template <exact_element T>
   FANIN_FUNCTION void add(T value) {
-    const std::uint64_t bits = double_bits(value);
+    const std::uint64_t bits = double_bits(widened(value));
     if (is_inside(bits)) {
       add_inside(bits);
-    } else {
-      add_outside(bits);
+    } else if (bits << 1 != 0) {
+      *this = with_outside(*this, bits);
     }
   }
 
@@ -118,24 +173,68 @@ class exact_window {
   FANIN_FUNCTION void add_product(double value_x, double value_y) {
     const double x = opaque(value_x);
     const double y = opaque(value_y);
-    const std::uint64_t x_bits = double_bits(x);
-    const std::uint64_t y_bits = double_bits(y);
-    constexpr int bias = 1023;
-    const int exponents = static_cast<int>(x_bits >> 52 & 0x7ff) + static_cast<int>(y_bits >> 52 & 0x7ff) - 2 * bias;
-    const bool is_normal = is_normal_number(x_bits) && is_normal_number(y_bits);
-    if (!is_normal || exponents < lowest_product || exponents >= bins::highest - 1 || bound_ == 0) {
-      if ((x_bits << 1 == 0 && is_finite(y_bits)) || (y_bits << 1 == 0 && is_finite(x_bits))) return;
-      into_->add_product_shared(x_bits, y_bits);
-      count_deposits(3);
+    if (!has_normal_product(x, y) || bound() == 0) {
+      *this = with_odd_product(*this, double_bits(x), double_bits(y));
       return;
     }
     const double product = rounded_product(x, y);
     const std::uint64_t bits = double_bits(product);
-    if (!is_inside(bits)) move_to(bits);
+    if (!is_inside(bits)) *this = moved(*this, upper_of(bits));
     const double error = std::fma(x, y, -product);
     add_to_bins<0>(product);
     add_to_bins<1>(error);
-    count_number();
+    count_numbers(1);
+  }
+
+  /// Adds rows of Columns numbers each, of which only the first `rows` of Rows count. For threads of a GPU: one look at
+  /// the range of all of them, and only as many bins as one of them needs.
+  template <int Rows, int Columns, exact_element T>
+  FANIN_FUNCTION void add_tile(const T* values, int rows) {
+    constexpr int count = Rows * Columns;
+    constexpr int part = count < most_at_once ? count : most_at_once;
+    static_assert(count % part == 0);
+    unrolled<count / part>([&](int p) {
+      some_numbers<part> x;
+      unrolled<part>([&](int i) { x.of[i] = (p * part + i) / Columns < rows ? widened(values[p * part + i]) : 0.0; });
+      make_room(x);
+      fold_tile<0, true>(x);
+      count_numbers(part);
+    });
+  }
+
+  /// The same of products of two numbers each.
+  template <int Rows, int Columns, class Factors>
+  FANIN_FUNCTION void add_product_tile(const Factors* values, int rows) {
+    constexpr int count = Rows * Columns;
+    constexpr int part = count < most_at_once / 2 ? count : most_at_once / 2;
+    static_assert(count % part == 0);
+    unrolled<count / part>([&](int p) {
+      some_numbers<part> product;
+      some_numbers<part> error;
+      bool are_normal = bound() != 0;
+      unrolled<part>([&](int i) {
+        const double x = values[p * part + i].x;
+        const double y = values[p * part + i].y;
+        const bool counts = (p * part + i) / Columns < rows;
+        are_normal = are_normal & has_normal_product(x, y);
+        product.of[i] = counts ? rounded_product(x, y) : 0.0;
+        error.of[i] = counts ? std::fma(x, y, -product.of[i]) : 0.0;
+      });
+      if (are_normal) {
+        if (const std::uint32_t largest = product.largest_upper_half(); largest >= limit_) {
+          *this = moved(*this, largest);
+        }
+        fold_tile<0>(product);
+        fold_tile<1>(error);
+        count_numbers(part);
+      } else {
+        unrolled<part>([&](int i) {
+          if ((p * part + i) / Columns < rows) {
+            *this = with_product(*this, values[p * part + i].x, values[p * part + i].y);
+          }
+        });
+      }
+    });
   }
 
   template <exact_element T>
@@ -149,31 +248,56 @@ class exact_window {
     return *this;
   }
 
+  /// What is in the window and not in the accumulator; it is empty then.
+  FANIN_FUNCTION sum_type drain() {
+    empty_bins();
+    sum_type sum;
+    sum.top = top_;
+    for (int k = 0; k < Bins; ++k) {
+      sum.held[k] = held_[k];
+      held_[k] = 0;
+    }
+    settled_ = 0;
+    return sum;
+  }
+  FANIN_FUNCTION static void deposit(const sum_type& sum, Accumulator& into) {
+    for (int k = 0; k < Bins; ++k) {
+      const std::int64_t held = sum.held[k];
+      if (held == 0) continue;
+      const auto magnitude = static_cast<std::uint64_t>(held < 0 ? -held : held);
+      deposit_integer(into, magnitude, bins::unit(sum.top, k), held < 0);
+    }
+  }
   /// Empties the window into the accumulator.
   FANIN_FUNCTION void flush() {
-    if (numbers_ == 0) return;
-    for (int k = 0; k < Bins; ++k) {
-      const double held = rounded_difference(bin_[k], bins::anchor(top_, k));
-      bin_[k] = bins::anchor(top_, k);
-      if (held != 0) into_->add_shared(double_bits(held));
-    }
-    numbers_ = 0;
-    misses_ = 0;
+    deposit(drain(), *into_);
     count_deposits(Bins);
   }
 
   FANIN_FUNCTION Accumulator& accumulator() const { return *into_; }
+  FANIN_FUNCTION int top() const { return top_; }
+  /// Where numbers are expected.
+  FANIN_FUNCTION void place_if_empty(int top) {
+    if (is_empty()) place_top(top);
+  }
   /// To be told of numbers that were added to the accumulator beside the window.
   FANIN_FUNCTION void count_deposits(int deposits) {
     deposits_ += deposits;
-    if (deposits_ < Accumulator::most_between_carries - 8) return;
-    into_->carry_shared();
+    if (deposits_ < Accumulator::most_between_carries - most_at_once) return;
+    hand_carries_on(*into_);
     deposits_ = 0;
   }
 
  private:
+  /// Where a window missed half of all numbers, tiles go past it for a while; the next then finds its own range.
+  static constexpr int some_misses = 32;
+  static constexpr int direct_tiles = 1024;
+  /// Numbers that are looked at together: more would need more registers than a GPU's thread has.
+  static constexpr int most_at_once = 8;
   /// The error of a product stands up to 106 bits below it, and must be a normal number.
   static constexpr int lowest_product = -900;
+  /// The integers take so many fillings of the bins, each below 2^50.
+  static constexpr int most_settled = 1 << 12;
 
   /// The upper half of the number from which on none gets into the window. On a host whose thread does not round to
   /// nearest that is 0: there the rest below a bin need not be a number.
@@ -186,70 +310,226 @@ class exact_window {
     return bins::upper_half_of_power(bins::highest);
   }
 
+  FANIN_FUNCTION std::uint32_t bound() const {
+#if defined(__CUDA_ARCH__)
+    return bins::upper_half_of_power(bins::highest);
+#else
+    return bound_;
+#endif
+  }
+
+  FANIN_FUNCTION static constexpr std::uint32_t upper_of(std::uint64_t bits) {
+    return bins::upper_half(bits) & bins::no_sign;
+  }
   FANIN_FUNCTION static constexpr bool is_finite(std::uint64_t bits) { return (bits >> 52 & 0x7ff) != 0x7ff; }
   FANIN_FUNCTION static constexpr bool is_normal_number(std::uint64_t bits) {
     return is_finite(bits) && (bits >> 52 & 0x7ff) != 0;
   }
-
-  /// Whether the number is in the window's range. Zero and an infinity are not, and nothing is before the first number.
-  FANIN_FUNCTION bool is_inside(std::uint64_t bits) const {
-    return (bins::upper_half(bits) & bins::no_sign) - bins::upper_half_of_power(bins::lowest) < range_;
+  FANIN_FUNCTION static bool has_normal_product(double x, double y) {
+    const std::uint64_t x_bits = double_bits(x);
+    const std::uint64_t y_bits = double_bits(y);
+    constexpr int bias = 1023;
+    const int exponents = static_cast<int>(x_bits >> 52 & 0x7ff) + static_cast<int>(y_bits >> 52 & 0x7ff) - 2 * bias;
+    return is_normal_number(x_bits) && is_normal_number(y_bits) && exponents >= lowest_product &&
+           exponents < bins::highest - 1;
   }
+
+  /// The upper half of a bound below which no window looks; a window with this limit takes nothing.
+  static constexpr std::uint32_t nothing = bins::upper_half_of_power(bins::lowest);
+
+  /// Whether the number is in the window's range. Zero and an infinity are not.
+  FANIN_FUNCTION bool is_inside(std::uint64_t bits) const { return upper_of(bits) - nothing < limit_ - nothing; }
 
   FANIN_FUNCTION void add_inside(std::uint64_t bits) {
     add_to_bins<0>(opaque(std::bit_cast<double>(bits)));
-    count_number();
-  }
-
-  FANIN_FUNCTION void add_outside(std::uint64_t bits) {
-    const std::uint32_t upper = bins::upper_half(bits) & bins::no_sign;
-    if (bits << 1 == 0) return;
-    if (upper < bins::upper_half_of_power(bins::lowest) || upper >= bound_) {
-      into_->add_shared(bits);
-      count_deposits(1);
-    } else {
-      move_to(bits);
-      add_inside(bits);
-    }
+    count_numbers(1);
   }
 
   /// The number through the bins from First on; what is left to the accumulator.
   template <int First>
   FANIN_FUNCTION void add_to_bins(double x) {
-    for (int k = First; k < Bins; ++k) {
-      const double sum = rounded_sum(bin_[k], x);
-      const double taken = rounded_difference(sum, bin_[k]);
-      bin_[k] = sum;
-      x = rounded_difference(x, taken);
+    unrolled<Bins - First>([&](int i) { take_into_bin(First + i, x); });
+    if (x != 0) leave(x);
+  }
+  FANIN_FUNCTION void take_into_bin(int k, double& x) {
+    const double sum = rounded_sum(bin_[k], x);
+    const double taken = rounded_difference(sum, bin_[k]);
+    bin_[k] = sum;
+    x = rounded_difference(x, taken);
+  }
+
+  template <int Count>
+  struct some_numbers {
+    double of[Count];
+
+    FANIN_FUNCTION std::uint32_t largest_upper_half() const {
+      std::uint32_t largest = 0;
+      unrolled<Count>([&](int i) {
+        const std::uint32_t upper = upper_of(double_bits(of[i]));
+        largest = upper > largest ? upper : largest;
+      });
+      return largest;
     }
-    if (x != 0) {
-      into_->add_shared(double_bits(x));
-      count_deposits(1);
-      ++misses_;
+  };
+  template <int Count>
+  struct window_and_numbers {
+    exact_window window;
+    some_numbers<Count> numbers;
+  };
+
+  /// Sees to it that the window takes all these numbers; 0 for those that go to the accumulator instead.
+  template <int Count>
+  FANIN_FUNCTION void make_room(some_numbers<Count>& x) {
+    const std::uint32_t largest = x.largest_upper_half();
+    if (largest < limit_ && bound() != 0) return;
+    if (is_empty() && direct_ == 0 && largest < bound()) {
+      place(largest);
+      return;
+    }
+    const window_and_numbers<Count> now = moved_for(*this, x);
+    *this = now.window;
+    x = now.numbers;
+  }
+
+  /// Numbers below the window's top through the bins from First on, while there is anything left of one.
+  template <int First, bool MayGoDirect = false, int Count>
+  FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
+    if constexpr (First < Bins) {
+      std::uint64_t rests = 0;
+      unrolled<Count>([&](int i) {
+        take_into_bin(First, x.of[i]);
+        rests |= double_bits(x.of[i]);
+      });
+      if (rests != 0) fold_tile<First + 1, MayGoDirect>(x);
+    } else {
+      const int misses = left(*into_, x);
+      misses_ += misses;
+      count_deposits(misses);
+      if (MayGoDirect && misses_ >= some_misses && misses_ >= numbers_ / 2) {
+        direct_ = direct_tiles;
+        limit_ = nothing;
+        misses_ = 0;
+      }
     }
   }
 
-  FANIN_FUNCTION void count_number() {
-    if (++numbers_ < bins::capacity) return;
-    // A window that one large number has lifted above all others would miss them for ever.
-    if (misses_ > bins::capacity / 2) range_ = 0;
-    flush();
+  FANIN_FUNCTION void leave(double rest) {
+    deposit_number(*into_, double_bits(rest));
+    count_deposits(1);
+    ++misses_;
   }
 
-  FANIN_FUNCTION void move_to(std::uint64_t bits) {
-    flush();
-    top_ = bins::top_for(static_cast<int>(bits >> 52 & 0x7ff), Bins);
-    range_ = bins::upper_half_of_power(top_) - bins::upper_half_of_power(bins::lowest);
-    for (int k = 0; k < Bins; ++k) bin_[k] = bins::anchor(top_, k);
+  /// Before one more tile of numbers could overflow a bin, the bins are emptied.
+  FANIN_FUNCTION void count_numbers(int numbers) {
+    numbers_ += numbers;
+    if (numbers_ > bins::capacity - numbers) *this = settled(*this);
   }
+  FANIN_FUNCTION void settle() {
+    // A window that one large number has lifted above all others would miss them for ever. The next number moves it.
+    if (misses_ > bins::capacity / 2) limit_ = nothing;
+    empty_bins();
+    if (++settled_ == most_settled) flush();
+  }
+  FANIN_FUNCTION void empty_bins() {
+    unrolled<Bins>([&](int k) {
+      const double empty = bins::anchor(top_, k);
+      held_[k] += std::bit_cast<std::int64_t>(bin_[k]) - std::bit_cast<std::int64_t>(empty);
+      bin_[k] = empty;
+    });
+    numbers_ = 0;
+    misses_ = 0;
+  }
+
+  FANIN_FUNCTION bool is_empty() const { return numbers_ == 0 && settled_ == 0; }
+  /// An empty window for numbers that begin like the one of this upper half.
+  FANIN_FUNCTION void place(std::uint32_t upper) { place_top(bins::top_for(static_cast<int>(upper >> 20), Bins)); }
+  FANIN_FUNCTION void place_top(int top) {
+    constexpr int least = bins::top_for(0, Bins);
+    top_ = top < least ? least : top;
+    limit_ = bound() == 0 ? nothing : bins::upper_half_of_power(top_);
+    unrolled<Bins>([&](int k) { bin_[k] = bins::anchor(top_, k); });
+  }
+
+  // What happens rarely. By value, so that a window whose address nobody takes stays in registers.
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window settled(exact_window window) {
+    window.settle();
+    return window;
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window moved(exact_window window, std::uint32_t upper) {
+    window.flush();
+    window.place(upper);
+    return window;
+  }
+  template <int Count>
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static window_and_numbers<Count> moved_for(exact_window window,
+                                                                                  some_numbers<Count> x) {
+    const bool is_direct = window.direct_ > 0;
+    if (is_direct) --window.direct_;
+    for (int i = 0; i < Count; ++i) {
+      if (!is_direct && upper_of(double_bits(x.of[i])) < window.bound()) continue;
+      deposit_number(*window.into_, double_bits(x.of[i]));
+      window.count_deposits(1);
+      x.of[i] = 0;
+    }
+    if (const std::uint32_t largest = x.largest_upper_half(); largest >= window.limit_) {
+      window.flush();
+      window.place(largest);
+    }
+    return {window, x};
+  }
+  /// What no bin took to the accumulator, and how much that was.
+  template <int Count>
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int left(Accumulator& into, const some_numbers<Count> rests) {
+    int deposits = 0;
+    for (int i = 0; i < Count; ++i) {
+      if (rests.of[i] == 0) continue;
+      deposit_number(into, double_bits(rests.of[i]));
+      ++deposits;
+    }
+    return deposits;
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_outside(exact_window window, std::uint64_t bits) {
+    const std::uint32_t upper = upper_of(bits);
+    if (upper < bins::upper_half_of_power(bins::lowest) || upper >= window.bound()) {
+      deposit_number(*window.into_, bits);
+      window.count_deposits(1);
+    } else {
+      window.flush();
+      window.place(upper);
+      window.add_inside(bits);
+    }
+    return window;
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_product(exact_window window, double x, double y) {
+    window.add_product(x, y);
+    return window;
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_odd_product(exact_window window, std::uint64_t x,
+                                                                            std::uint64_t y) {
+    if ((x << 1 == 0 && is_finite(y)) || (y << 1 == 0 && is_finite(x))) return window;
+    window.into_->add_product_shared(x, y);
+    window.count_deposits(3);
+    return window;
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_number(Accumulator& into, std::uint64_t bits) {
+    into.add_shared(bits);
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_integer(Accumulator& into, std::uint64_t magnitude,
+                                                                   int exponent, bool is_negative) {
+    into.add_shared(magnitude, exponent, is_negative);
+  }
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void hand_carries_on(Accumulator& into) { into.carry_shared(); }
 
   Accumulator* into_ = nullptr;
   double bin_[Bins] = {};
+  std::int64_t held_[Bins] = {};  ///< of earlier fillings of the bins
   std::uint32_t bound_ = 0;
-  std::uint32_t range_ = 0;  ///< of the window, in upper halves above that of 2^lowest
+  std::uint32_t limit_ = nothing;  ///< the upper half of the window's top
   std::int32_t top_ = 0;
-  std::int32_t numbers_ = 0;
+  std::int32_t numbers_ = 0;  ///< in the bins
+  std::int32_t settled_ = 0;
   std::int32_t misses_ = 0;
+  std::int32_t direct_ = 0;  ///< tiles that go past the window
   std::int32_t deposits_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/grid/cluster.cuh>
@@ -17,6 +19,8 @@
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/composite.hpp>
+#include <fanin/reducer.hpp>
+#include <fanin/tuple.hpp>
 
 namespace fanin::detail {
 
@@ -117,10 +121,63 @@ __device__ void combine_gathered_pairs(const Source& source, const Composite& c,
   if (threadIdx.x == 0) value = memory[0];
 }
 
-/// Whether the blocks' partial results are handed over in tagged units: those that go through slots are not.
+/// Whether accumulators of a thread_state stay in the blocks' scratch, where the last block joins those of all blocks:
+/// with every strategy that finishes in a block of its one launch.
 template <class Strategy, class Composite>
-inline constexpr bool is_watched = Strategy::recipe.grid == cuda_stage::grid::watching_block &&
-                                   !goes_through_slots(Strategy::recipe, Composite::largest_accumulator);
+inline constexpr bool finishes_in_scratch = Composite::has_state_in_scratch && Strategy::recipe.cluster_size == 1 &&
+                                            (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
+                                             Strategy::recipe.grid == cuda_stage::grid::last_block);
+
+/// Of the accumulators that threads hand each other.
+template <class Strategy, class Composite>
+inline constexpr std::size_t largest_travelling =
+    finishes_in_scratch<Strategy, Composite> ? Composite::largest_beside_scratch : Composite::largest_accumulator;
+
+/// Whether the blocks' partial results are handed over in tagged units: those in scratch or slots are not.
+template <class Strategy, class Composite>
+inline constexpr bool is_watched =
+    Strategy::recipe.grid == cuda_stage::grid::watching_block && !finishes_in_scratch<Strategy, Composite> &&
+    !goes_through_slots(Strategy::recipe, largest_travelling<Strategy, Composite>);
+
+/// In the last block: the partial results of all blocks, of which scratch holds this one's. Ends with a barrier.
+template <class Strategy, class Composite, std::size_t... I>
+__device__ void join_partials_in_scratch(const Composite& c, typename Composite::accumulator_type& scratch,
+                                         const typename Composite::accumulator_type* partials, const contributor& self,
+                                         void* memory, std::index_sequence<I...>) {
+  constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
+  const auto join_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+    const auto& reducer = get<K>(c.reducers);
+    if constexpr (Composite::template has_state<K>) {
+      const auto of_another = [&](unsigned k) -> const auto& { return get<K>(partials[k < self.index ? k : k + 1]); };
+      reducer.join_shared(get<K>(scratch), of_another, self.count - 1, threadIdx.x, blockDim.x);
+    } else {
+      const unsigned threads = goes_through_slots(Strategy::recipe, largest) ? 32 : blockDim.x;
+      reducer_accumulator_t<typename Composite::template reducer_type<K>> value = reducer.identity();
+      if (threadIdx.x < threads) {
+        for (unsigned k = threadIdx.x; k < self.count; k += threads) {
+          reducer.join(value, load_from_other_block(&get<K>(partials[k])));
+        }
+      }
+      combine_in_block<Strategy, largest>(reducer, value, memory, threads);
+      if (threadIdx.x == 0) get<K>(scratch) = value;
+    }
+  };
+  (join_one(std::integral_constant<std::size_t, I>{}), ...);
+  __syncthreads();
+}
+
+/// Delivers what the scratches of all blocks hold.
+template <class Strategy, class Composite>
+__device__ void finish_in_scratch(const Composite& c, typename Composite::accumulator_type& scratch,
+                                  const contributor& self, const cuda_workspace& work, void* memory,
+                                  const cuda_destination<typename Composite::result_type>& destination) {
+  if (self.count > 1) {
+    auto* const partials = static_cast<typename Composite::accumulator_type*>(work.scratch.partials);
+    if (!is_last_block_with(scratch, self, partials, work.scratch.counter)) return;
+    join_partials_in_scratch<Strategy>(c, scratch, partials, self, memory, typename Composite::indices{});
+  }
+  if (threadIdx.x == 0) destination.deliver(c.result(scratch));
+}
 
 /// A grid that was started before the end of the one before it in its stream waits for that here, before it touches
 /// memory, and lets the next one start. Nothing where the code or the launch does not support it.
@@ -138,7 +195,7 @@ __global__ void __launch_bounds__(1024)
                   const cuda_destination<typename Composite::result_type> destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr cuda_recipe recipe = Strategy::recipe;
-  constexpr std::size_t largest = Composite::largest_accumulator;
+  constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
   extern __shared__ __align__(16) unsigned char shared[];
   auto* const partials = static_cast<accumulator*>(work.scratch.partials);
 
@@ -170,8 +227,12 @@ __global__ void __launch_bounds__(1024)
       __syncthreads();
       auto state = c.begin(scratch);
       gather<Strategy>(source, c, state, work.chunks, shared);
-      combine_states<Strategy>(c, state, scratch, memory, typename Composite::indices{});
-      if (threadIdx.x == 0) value = scratch;
+      combine_states<Strategy, largest>(c, state, scratch, memory, typename Composite::indices{});
+      if constexpr (finishes_in_scratch<Strategy, Composite>) {
+        finish_in_scratch<Strategy>(c, scratch, self, work, memory, destination);
+      } else if (threadIdx.x == 0) {
+        value = scratch;
+      }
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
       combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));
     } else {
@@ -194,7 +255,7 @@ __global__ void __launch_bounds__(1024)
           partials[blockIdx.x] = value;
         }
       }
-    } else {
+    } else if constexpr (!finishes_in_scratch<Strategy, Composite>) {
       if (self.count > 1) {
         if constexpr (is_watched<Strategy, Composite>) {
           if (destination.takes_partials) {

@@ -79,14 +79,19 @@ inline constexpr int loads_of_unit = static_cast<int>(std::max<std::size_t>(Sour
 template <class Strategy, class Composite>
 void plan_block(cuda_launch& launch, const cuda_tuning& tuning) {
   constexpr cuda_recipe recipe = Strategy::recipe;
-  constexpr std::size_t largest = Composite::largest_accumulator;
-  constexpr std::size_t accumulator_bytes = sizeof(typename Composite::accumulator_type);
+  constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
+  constexpr std::size_t accumulator_bytes =
+      finishes_in_scratch<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
   constexpr std::size_t shared_budget = 48 * 1024;
   constexpr int slots_block_size = 128;
+  constexpr int scratch_block_size = 1024;  // few partial results, each of which is large
   launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
   const auto shared_bytes = [&] { return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, largest); };
   if (tuning.block_size == 0) {
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
+    if (finishes_in_scratch<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
+      launch.block_size = scratch_block_size;
+    }
     if (recipe.memory == cuda_stage::memory::shared) {
       while (shared_bytes() > shared_budget && launch.block_size > 32) launch.block_size = launch.block_size / 64 * 32;
     }

@@ -47,6 +47,24 @@ __device__ bool is_last_block(const T& value, const contributor& self, T* partia
   return is_last;
 }
 
+/// The same for a partial result in shared memory, which all threads write out. Two barriers more.
+template <class T>
+__device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket) {
+  __shared__ bool is_last;
+  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
+  const auto* const from = reinterpret_cast<const unit*>(&shared);
+  auto* const to = reinterpret_cast<unit*>(partials + self.index);
+  for (unsigned k = threadIdx.x; k < sizeof(T) / sizeof(unit); k += blockDim.x) to[k] = from[k];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    is_last = atomicInc(ticket, self.count - 1) == self.count - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last;
+}
+
 /// What `threads` threads gather of all blocks' partial results, in an order that depends on the grid alone.
 template <class Composite>
 __device__ typename Composite::accumulator_type gather_partials(const Composite& c,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/reducer.hpp>
+
+namespace fanin::detail {
+
+__device__ inline int least_in_warp(int value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(0xffffffffu, value);
+#else
+#pragma unroll
+  for (unsigned delta = 16; delta > 0; delta /= 2) {
+    const int other = __shfl_xor_sync(0xffffffffu, value, delta);
+    value = other < value ? other : value;
+  }
+  return value;
+#endif
+}
+
+/// Lane 0 gets what the warp's 32 lanes hold: brought to one scale, and joined as a tree of shuffles. What cannot be
+/// brought there goes to scratch.
+template <class R>
+__device__ void join_flushes_in_warp(const R& reducer, typename R::flush_type& held,
+                                     reducer_accumulator_t<R>& scratch) {
+  __syncwarp();
+  const int least = least_in_warp(reducer.scale(held));
+  if (!reducer.rescale(held, least)) {
+    reducer.deposit(held, scratch);
+    held = {};
+    reducer.rescale(held, least);
+  }
+  __syncwarp();
+#pragma unroll
+  for (unsigned delta = 16; delta > 0; delta /= 2) reducer.join(held, shuffle_down(held, delta));
+}
+
+/// Empties the states of a block's threads into `scratch`: as combine_by_warp_shuffle, so that mostly one thread
+/// touches it, whose atomics nobody waits for. Two barriers; scratch of 32 flush_types; blocks of whole warps up to
+/// 1024 threads. Ends with a barrier.
+template <class R>
+__device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reducer_accumulator_t<R>& scratch) {
+  using held_type = typename R::flush_type;
+  __shared__ alignas(16) unsigned char storage[32 * sizeof(held_type)];
+  held_type* const of_warp = reinterpret_cast<held_type*>(storage);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned warps = blockDim.x / 32;
+
+  held_type held = reducer.drain(state);
+  join_flushes_in_warp(reducer, held, scratch);
+  if (warps > 1) {
+    if (lane == 0) of_warp[warp] = held;
+    __syncthreads();
+    if (warp == 0) {
+      held = held_type{};
+      if (lane < warps) held = of_warp[lane];
+      join_flushes_in_warp(reducer, held, scratch);
+    }
+  }
+  if (threadIdx.x == 0) reducer.deposit(held, scratch);
+  __syncthreads();
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a GPU does with an exact sum, in its steps and on the host: threads that fold tiles, share one accumulator and
+// join what they hold, and blocks whose accumulators are joined by many threads.
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <fanin/fanin.hpp>
+
+#include "exact/values.hpp"
+#include "support/same.hpp"
+
+namespace fanin_test {
+namespace {
+
+template <class T>
+constexpr T infinity = std::numeric_limits<T>::infinity();
+
+template <class T>
+std::vector<T> uniform(std::size_t n, double low, double high, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> values(low, high);
+  std::vector<T> x(n);
+  for (T& element : x) element = static_cast<T>(values(random));
+  return x;
+}
+
+/// Arrays that take every way through a window: one range, many ranges, none at all, and changes between them.
+template <class T>
+std::vector<std::vector<T>> telling_arrays(std::size_t n) {
+  std::vector<std::vector<T>> arrays{uniform<T>(n, 0, 1, 1), uniform<T>(n, -1e30, 1e30, 2), of_all_exponents<T>(n, 3),
+                                     std::vector<T>(n, std::numeric_limits<T>::denorm_min()),
+                                     std::vector<T>(n, T{-0.0F})};
+  std::vector<T> moderate_after_wild = of_all_exponents<T>(n, 4);
+  const std::vector<T> small = uniform<T>(n, -1, 1, 5);
+  for (std::size_t i = n / 3; i < n; ++i) moderate_after_wild[i] = small[i];
+  arrays.push_back(moderate_after_wild);
+  std::vector<T> spikes = small;
+  for (std::size_t i = 7; i < n; i += 97) spikes[i] = std::numeric_limits<T>::max() / 4;
+  for (std::size_t i = 55; i < n; i += 97) spikes[i] = -std::numeric_limits<T>::max() / 4;
+  arrays.push_back(spikes);
+  std::vector<T> rising(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    rising[i] = std::ldexp(T{1}, std::numeric_limits<T>::min_exponent + static_cast<int>(i * 200 / n));
+  }
+  arrays.push_back(rising);
+  for (const auto& specials : {std::vector<T>{infinity<T>}, std::vector<T>{infinity<T>, -infinity<T>},
+                               std::vector<T>{std::numeric_limits<T>::quiet_NaN()}}) {
+    arrays.push_back(small);
+    for (std::size_t i = 0; i < specials.size() && i < n; ++i) arrays.back()[n - 1 - i] = specials[i];
+  }
+  return arrays;
+}
+
+/// Folds x as a GPU's thread does: tiles of Rows rows, the last of them with fewer.
+template <int Rows, int Columns, class Reducer, class Value>
+void fold_in_tiles(const Reducer& reducer, typename Reducer::thread_state& state, const std::vector<Value>& x) {
+  constexpr std::size_t size = Rows * Columns;
+  std::size_t at = 0;
+  while (at + Columns <= x.size()) {
+    const int rows = static_cast<int>(std::min<std::size_t>(Rows, (x.size() - at) / Columns));
+    Value tile[size];
+    for (std::size_t k = 0; k < size; ++k) {
+      tile[k] = k / Columns < static_cast<std::size_t>(rows) ? x[at + k] : x[at + k % Columns];
+    }
+    reducer.template fold_tile<Rows, Columns>(state, tile, 0, 0, rows);
+    at += static_cast<std::size_t>(rows) * Columns;
+  }
+  for (; at < x.size(); ++at) reducer.fold(state, x[at], 0);
+}
+
+template <int Rows, int Columns, class T>
+void expect_sum_of_tiles(const std::vector<T>& x) {
+  const fanin::exact_sum<T> reducer;
+  const T expected = fanin::reduce(fanin::serial{}, x, reducer);
+  auto scratch = reducer.identity();
+  auto state = reducer.begin(scratch);
+  fold_in_tiles<Rows, Columns>(reducer, state, x);
+  reducer.flush(state, scratch);
+  EXPECT_TRUE(same(reducer.result(scratch), expected)) << Rows << " rows of " << Columns << ", " << x.size();
+}
+
+template <class T>
+class exact_protocol : public testing::Test {};
+using element_types = testing::Types<float, double>;
+TYPED_TEST_SUITE(exact_protocol, element_types);
+
+TYPED_TEST(exact_protocol, tiles_of_any_shape) {
+  for (const std::size_t n : {0, 1, 7, 100, 5'003, 40'000}) {
+    for (const auto& x : telling_arrays<TypeParam>(n)) {
+      expect_sum_of_tiles<4, 2>(x);
+      expect_sum_of_tiles<4, 4>(x);
+      expect_sum_of_tiles<8, 1>(x);
+      expect_sum_of_tiles<1, 2>(x);
+    }
+  }
+}
+
+TYPED_TEST(exact_protocol, infinities_and_nan_in_tiles) {
+  using T = TypeParam;
+  std::vector<T> x = uniform<T>(1'000, 0, 1, 6);
+  x[501] = infinity<T>;
+  expect_sum_of_tiles<4, 2>(x);
+  x[20] = -infinity<T>;
+  expect_sum_of_tiles<4, 2>(x);
+  std::vector<T> wild = of_all_exponents<T>(1'000, 7);
+  wild[999] = std::numeric_limits<T>::quiet_NaN();
+  expect_sum_of_tiles<4, 4>(wild);
+}
+
+/// More fillings of the bins than a window's integers take.
+TYPED_TEST(exact_protocol, five_million_numbers_in_one_thread) {
+  const std::vector<TypeParam> x(5'000'000, TypeParam{3} / 4);
+  expect_sum_of_tiles<8, 1>(x);
+}
+
+/// More numbers past a window than an accumulator takes before carries are handed on.
+TYPED_TEST(exact_protocol, so_many_misses_that_carries_are_handed_on) {
+  constexpr std::size_t n = 900'000;
+  const std::vector<TypeParam> x = of_all_exponents<TypeParam>(n, 8);
+  fanin::exact_accumulator expected;
+  for (const TypeParam element : x) expected.add(element);
+  const fanin::exact_sum<TypeParam, fanin::exact_accumulator> reducer;
+  auto scratch = reducer.identity();
+  auto state = reducer.begin(scratch);
+  fold_in_tiles<4, 2>(reducer, state, x);
+  reducer.flush(state, scratch);
+  EXPECT_EQ(reducer.result(scratch).serialise(), expected.serialise());
+  const auto of_a_span = fanin::reduce(fanin::serial{}, x, reducer);
+  EXPECT_EQ(of_a_span.serialise(), expected.serialise());
+}
+
+TEST(exact_protocol_of_products, tiles) {
+  using reducer_type = fanin::detail::exact_product_sum<double>;
+  const reducer_type reducer;
+  for (const std::size_t n : {1, 100, 5'003}) {
+    for (const auto& xs : telling_arrays<double>(n)) {
+      const std::vector<double> ys(xs.rbegin(), xs.rend());
+      std::vector<reducer_type::value_type> pairs(n);
+      for (std::size_t i = 0; i < n; ++i) pairs[i] = {xs[i], ys[i]};
+      auto scratch = reducer.identity();
+      auto state = reducer.begin(scratch);
+      fold_in_tiles<2, 2>(reducer, state, pairs);
+      reducer.flush(state, scratch);
+      EXPECT_TRUE(same(reducer.result(scratch), fanin::exact_dot(fanin::serial{}, xs, ys))) << n;
+    }
+  }
+}
+
+/// What the threads of a block do at the end: all to the least scale, the sum of those deposited once, others by
+/// themselves.
+template <class Reducer>
+void flush_joined(const Reducer& reducer, std::vector<typename Reducer::thread_state>& states,
+                  typename Reducer::accumulator_type& scratch, int& alone) {
+  std::vector<typename Reducer::flush_type> held;
+  int least = std::numeric_limits<int>::max();
+  for (auto& state : states) {
+    held.push_back(reducer.drain(state));
+    least = std::min(least, reducer.scale(held.back()));
+  }
+  typename Reducer::flush_type joined{};
+  EXPECT_EQ(reducer.scale(joined), std::numeric_limits<int>::max());
+  EXPECT_TRUE(reducer.rescale(joined, least));
+  for (auto& each : held) {
+    if (!reducer.rescale(each, least)) {
+      ++alone;
+      reducer.deposit(each, scratch);
+    } else {
+      reducer.join(joined, each);
+    }
+  }
+  reducer.deposit(joined, scratch);
+}
+
+TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
+  using reducer_type = fanin::exact_sum<TypeParam>;
+  using accumulator = typename reducer_type::accumulator_type;
+  const reducer_type reducer;
+  constexpr std::size_t threads = 32;
+  int alone = 0;
+  for (const std::size_t n : {0, 3, 1'000, 30'000}) {
+    for (const auto& x : telling_arrays<TypeParam>(n)) {
+      const TypeParam expected = fanin::reduce(fanin::serial{}, x, reducer);
+      for (const std::size_t blocks : {1, 2, 9, 40}) {
+        std::vector<accumulator> partials(blocks, reducer.identity());
+        for (std::size_t b = 0; b < blocks; ++b) {
+          std::vector<typename reducer_type::thread_state> states;
+          for (std::size_t t = 0; t < threads; ++t) {
+            states.push_back(reducer.begin(partials[b]));
+            std::vector<TypeParam> share;
+            for (std::size_t i = b * threads + t; i < n; i += blocks * threads) share.push_back(x[i]);
+            fold_in_tiles<4, 2>(reducer, states.back(), share);
+          }
+          flush_joined(reducer, states, partials[b], alone);
+        }
+        for (const unsigned workers : {1U, 32U, 100U, 1'024U}) {
+          accumulator total = partials[0];
+          const auto of = [&](unsigned k) -> const accumulator& { return partials[k + 1]; };
+          for (unsigned worker = 0; worker < workers; ++worker) {
+            reducer.join_shared(total, of, static_cast<unsigned>(blocks) - 1, worker, workers);
+          }
+          EXPECT_TRUE(same(reducer.result(total), expected)) << n << ", " << blocks << ", " << workers;
+        }
+      }
+    }
+  }
+  EXPECT_GT(alone, 0) << "no array had ranges that are too far apart for one scale";
+}
+
+TEST(exact_protocol_of_complex_numbers, parts_of_one_scale_and_of_far_ones) {
+  using reducer_type = fanin::exact_sum<std::complex<double>>;
+  const reducer_type reducer;
+  for (const double imaginary : {1.0, 0.0, 1e-40}) {
+    std::vector<reducer_type::accumulator_type> partials(5, reducer.identity());
+    int alone = 0;
+    for (auto& partial : partials) {
+      std::vector<reducer_type::thread_state> states;
+      for (int t = 0; t < 8; ++t) {
+        states.push_back(reducer.begin(partial));
+        for (int i = 0; i < 10; ++i) states.back() += std::complex<double>(t + i, imaginary);
+      }
+      flush_joined(reducer, states, partial, alone);
+    }
+    EXPECT_EQ(alone, imaginary == 1e-40 ? 5 * 8 : 0);
+    auto total = partials[0];
+    const auto of = [&](unsigned k) -> const auto& { return partials[k + 1]; };
+    for (unsigned worker = 0; worker < 100; ++worker) reducer.join_shared(total, of, 4, worker, 100);
+    EXPECT_EQ(reducer.result(total).real(), 5 * (8 * 45 + 10 * 28));
+    fanin::exact_accumulator expected;
+    for (int i = 0; i < 400; ++i) expected.add(imaginary);
+    EXPECT_EQ(reducer.result(total).imag(), expected.value());
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
