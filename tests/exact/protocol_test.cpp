@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -115,10 +117,39 @@ TYPED_TEST(exact_protocol, infinities_and_nan_in_tiles) {
   expect_sum_of_tiles<4, 4>(wild);
 }
 
-/// More fillings of the bins than a window's integers take.
-TYPED_TEST(exact_protocol, five_million_numbers_in_one_thread) {
-  const std::vector<TypeParam> x(5'000'000, TypeParam{3} / 4);
-  expect_sum_of_tiles<8, 1>(x);
+/// Numbers just below the top of a window that a smaller one has placed move its bins the most. More fillings of the
+/// bins than a window's integers take.
+TYPED_TEST(exact_protocol, ten_million_of_the_largest_numbers_of_a_window) {
+  using T = TypeParam;
+  constexpr int tiles = 1'250'000;
+  constexpr int size = 8;
+  const T largest = std::nextafter(T{16}, T{0});
+  const fanin::exact_sum<T> reducer;
+  fanin::exact_product_accumulator expected;
+  expected.add(T{1});
+  expected.add_product(static_cast<double>(tiles) * size, static_cast<double>(largest));
+
+  T tile[size];
+  std::fill_n(tile, size, largest);
+  const auto fold_all = [&](const auto& fold) {
+    auto scratch = reducer.identity();
+    auto state = reducer.begin(scratch);
+    reducer.fold(state, T{1}, 0);
+    for (int k = 0; k < tiles; ++k) fold(state);
+    reducer.flush(state, scratch);
+    EXPECT_TRUE(same(reducer.result(scratch), expected.value_as<T>()));
+  };
+  fold_all([&](auto& state) { reducer.template fold_tile<4, 2>(state, tile, 0, 0, 4); });
+  fold_all([&](auto& state) {
+    for (const T element : tile) reducer.fold(state, element, 0);
+  });
+
+  std::vector<T> x(300'000, largest);
+  std::fill_n(x.begin(), 256, T{1});  // what an array's first block is
+  fanin::exact_product_accumulator of_array;
+  of_array.add(T{256});
+  of_array.add_product(static_cast<double>(x.size() - 256), static_cast<double>(largest));
+  EXPECT_TRUE(same(fanin::reduce(fanin::serial{}, x, reducer), of_array.value_as<T>()));
 }
 
 /// More numbers past a window than an accumulator takes before carries are handed on.
@@ -149,7 +180,14 @@ TEST(exact_protocol_of_products, tiles) {
       auto state = reducer.begin(scratch);
       fold_in_tiles<2, 2>(reducer, state, pairs);
       reducer.flush(state, scratch);
-      EXPECT_TRUE(same(reducer.result(scratch), fanin::exact_dot(fanin::serial{}, xs, ys))) << n;
+      fanin::exact_product_accumulator expected;
+      for (std::size_t i = 0; i < n; ++i) expected.add_product(xs[i], ys[i]);
+      EXPECT_EQ(scratch.serialise(), expected.serialise()) << n;
+      auto of_a_span = reducer.identity();
+      auto other_state = reducer.begin(of_a_span);
+      reducer.fold_span(other_state, pairs.data(), static_cast<std::int64_t>(n), 0);
+      reducer.flush(other_state, of_a_span);
+      EXPECT_EQ(of_a_span.serialise(), expected.serialise()) << n;
     }
   }
 }

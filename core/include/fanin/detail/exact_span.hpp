@@ -68,8 +68,8 @@ class exact_vectors {
 
   int top() const { return top_; }
   /// The top for a block that begins as high as numbers of the biased exponent `field`; and whether one that was
-  /// refused should be tried again with it.
-  static int top_for(int field) { return exact_bins::top_for(field, Bins) - (leaves_no_rests ? 2 : 0); }
+  /// refused should be tried again with it. Without room for larger ones where low bits count.
+  static int top_for(int field) { return exact_bins::top_for(field, Bins) - (leaves_no_rests ? exact_bins::room : 0); }
   bool stands_far_from(int top) const { return top > top_ || top < top_ - 4; }
 
   /// How many blocks fit before the next flush.
@@ -92,7 +92,7 @@ class exact_vectors {
   }
 
  private:
-  static constexpr int vectors = 2;
+  static constexpr int vectors = sizeof(T) == 4 ? 4 : 2;  ///< of each bin: as many additions wait for each other's end
   static constexpr int lanes = 4 * vectors;
   static constexpr int of_block = static_cast<int>(block / lanes);  ///< numbers that a lane takes of one
   /// Whether most elements that fit the only bin's range have no bit below it.
@@ -133,17 +133,18 @@ class exact_vectors {
   /// bits tell.
   __attribute__((target("avx2"), always_inline)) bool add_whole(vector (&bin)[vectors], const T* from) const {
     typedef float floats __attribute__((vector_size(16)));
-    static_assert(lanes == 8);
     constexpr unsigned no_sign = 0x7fffffff;
     halves largest = {};
     halves least_less_one = ~largest;  // of 0 nothing is smaller
     for (std::int64_t i = 0; i < block; i += lanes) {
-      halves word;
-      std::memcpy(&word, from + i, sizeof(word));
-      word &= no_sign;
-      largest = word > largest ? word : largest;
-      word -= 1;
-      least_less_one = word < least_less_one ? word : least_less_one;
+      for (int k = 0; k < lanes; k += 8) {
+        halves word;
+        std::memcpy(&word, from + i + k, sizeof(word));
+        word &= no_sign;
+        largest = word > largest ? word : largest;
+        word -= 1;
+        least_less_one = word < least_less_one ? word : least_less_one;
+      }
       for (int v = 0; v < vectors; ++v) {
         floats element;
         std::memcpy(&element, from + i + 4 * v, sizeof(element));
@@ -153,7 +154,7 @@ class exact_vectors {
     const unsigned least = std::max(bits_of_power(exact_bins::unit(top_, 0) + 23), 1U);
     const halves bad = (largest >= bits_of_power(top_)) | (least_less_one < least - 1);
     unsigned any = 0;
-    for (int k = 0; k < lanes; ++k) any |= bad[k];
+    for (int k = 0; k < 8; ++k) any |= bad[k];
     return any == 0;
   }
   /// Of a float; 0 below the normal ones, infinity's above the largest.
@@ -247,12 +248,21 @@ class exact_blocks {
 
   /// The largest biased exponent in a block that a window can have.
   static int largest_field(const T* values) {
-    int largest = 0;
-    for (std::int64_t i = 0; i < size; ++i) {
-      const int field = static_cast<int>(double_bits(values[i]) >> 52 & 0x7ff);
-      if (field < exact_bins::highest + 1023) largest = std::max(largest, field);
+    if constexpr (sizeof(T) == 4) {
+      std::int32_t largest = 0;
+      for (std::int64_t i = 0; i < size; ++i) {
+        const std::int32_t word = std::bit_cast<std::int32_t>(values[i]) & 0x7fff'ffff;
+        largest = word > largest && word < 0x7f80'0000 ? word : largest;
+      }
+      return static_cast<int>(widened_bits(static_cast<std::uint32_t>(largest)) >> 52);
+    } else {
+      int largest = 0;
+      for (std::int64_t i = 0; i < size; ++i) {
+        const int field = static_cast<int>(double_bits(values[i]) >> 52 & 0x7ff);
+        largest = field > largest && field < exact_bins::highest + 1023 ? field : largest;
+      }
+      return largest;
     }
-    return largest;
   }
 
   narrow_vectors<Accumulator, T> narrow_;

@@ -63,6 +63,7 @@ FANIN_FUNCTION inline double rounded_product(double a, double b) {
 struct exact_bins {
   static constexpr int width = 40;
   static constexpr int capacity = 1024;
+  static constexpr int room = 3;  ///< for larger numbers than those that a window is made for, in bits
   /// Numbers from 2^960 on would need a bin near the largest double, and numbers below 2^-960 have bits that
   /// flush-to-zero could take away in a bin: neither gets into a window. All arithmetic there is on normal numbers.
   static constexpr int highest = 960;
@@ -74,10 +75,9 @@ struct exact_bins {
   FANIN_FUNCTION static double anchor(int top, int k) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(unit(top, k) + 52 + 1023) << 52 | 1ULL << 51);
   }
-  /// The window's top for numbers that begin with one of the biased exponent `field`: a little room for larger ones,
-  /// and not so low that the last bin's unit were no normal number.
+  /// The window's top for numbers that begin with one of the biased exponent `field`: with room for larger ones, and
+  /// not so low that the last bin's unit were no normal number.
   FANIN_FUNCTION static constexpr int top_for(int field, int bins) {
-    constexpr int room = 3;
     const int top = field - 1022 + room;
     const int least = width * bins - 1000;
     return top > highest ? highest : (top < least ? least : top);
