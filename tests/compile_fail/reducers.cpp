@@ -27,6 +27,18 @@ struct candidate {
   };
   int identity() const { return 0; }
   void join(int& into, const int& from) const { into += from; }
+#elif defined(WITHOUT_DRAIN)
+  struct thread_state {
+    int total;
+  };
+  struct flush_type {
+    int total;
+  };
+  int identity() const { return 0; }
+  thread_state begin(int&) const { return {0}; }
+  void flush(thread_state& state, int& scratch) const { scratch += state.total; }
+  void fold(thread_state& state, int value, std::int64_t) const { state.total += value; }
+  void join(int& into, const int& from) const { into += from; }
 #elif defined(WITHOUT_BEGIN)
   struct thread_state {
     int total;
