@@ -73,14 +73,31 @@ std::vector<double> elements(int low, int high, std::uint64_t seed) {
   return x;
 }
 
+/// Of which a bin takes the first bit, and a rest is left that is no normal number.
+std::vector<double> elements_of_two_bits() {
+  std::vector<double> x;
+  for (std::uint64_t field = 1; field < 100; ++field) {
+    for (int low = 0; low < 52; ++low) x.push_back(std::bit_cast<double>(field << 52 | 1ULL << low));
+  }
+  return x;
+}
+
+void expect_all_bits(const std::vector<double>& x) {
+  const auto range = fanin::range(exec, x.size());
+  const fanin::exact_sum<double, fanin::exact_accumulator> whole;
+  fanin::exact_accumulator right;
+  for (const double value : x) right.add(value);
+  EXPECT_EQ(fanin::reduce(exec, x, whole).serialise(), right.serialise());
+  EXPECT_EQ(fanin::parallel_reduce(range, element{x.data()}, whole).serialise(), right.serialise());
+  EXPECT_EQ(fanin::parallel_reduce(range, add_element{x.data()}, whole).serialise(), right.serialise());
+}
+
 void expect_exact() {
+  expect_all_bits(elements_of_two_bits());
   for (const auto& [low, high] : {std::pair{-1023, -1023}, {-1030, -1000}, {-1023, -950}, {-1023, 1020}, {-20, 3}}) {
     const auto x = elements(low, high, 3);
-    const auto range = fanin::range(exec, count);
     EXPECT_EQ(bits(fanin::reduce(exec, x, fanin::exact_sum<double>{})), bits(by_integers(x))) << low;
-    EXPECT_EQ(bits(fanin::parallel_reduce(range, element{x.data()}, fanin::exact_sum<double>{})), bits(by_integers(x)));
-    EXPECT_EQ(bits(fanin::parallel_reduce(range, add_element{x.data()}, fanin::exact_sum<double>{})),
-              bits(by_integers(x)));
+    expect_all_bits(x);
     fanin::exact_product_accumulator squares;
     for (const double value : x) squares.add_product(value, value);
     EXPECT_EQ(bits(fanin::exact_norm2_squared(exec, x)), bits(squares.value())) << low;
