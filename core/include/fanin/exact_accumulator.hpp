@@ -358,16 +358,16 @@ class basic_exact_accumulator {
       highest = is_zero ? highest : i;
     });
     if (highest < 0) return sum;
-    const int last = highest + 1 < Limbs - 1 ? highest + 1 : Limbs - 1;  // takes what is carried over
 
+    // Gives what is left for the highest and all above: two digits.
     const auto for_digits = [&](bool is_negated, const auto& visit) {
       std::int64_t carry = 0;
-      for (int i = lowest; i < last; ++i) {
+      for (int i = lowest; i < highest; ++i) {
         carry += is_negated ? -limb_[i] : limb_[i];
         visit(i, static_cast<std::uint32_t>(carry & digit_mask));
         carry >>= digit_bits;
       }
-      return carry + (is_negated ? -limb_[last] : limb_[last]);
+      return carry + (is_negated ? -limb_[highest] : limb_[highest]);
     };
     sum.is_negative = for_digits(false, [](int, std::uint32_t) {}) < 0;
 
@@ -382,8 +382,8 @@ class basic_exact_accumulator {
       before = digit;
     };
     const std::int64_t top = for_digits(sum.is_negative, visit);
-    visit(last, static_cast<std::uint32_t>(top & digit_mask));
-    visit(last + 1, static_cast<std::uint32_t>(top >> digit_bits));
+    visit(highest, static_cast<std::uint32_t>(top & digit_mask));
+    visit(highest + 1, static_cast<std::uint32_t>(top >> digit_bits));
     return sum;
   }
 
