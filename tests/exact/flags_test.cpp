@@ -17,30 +17,16 @@
 #include <fanin/range.hpp>
 #include <fanin/serial/serial.hpp>
 
+#include "rounded_products.hpp"
+#include "support/functors.hpp"
+
 namespace {
 
-struct element {
-  const double* x;
-  double operator()(std::int64_t i) const { return x[i]; }
-};
-struct product {
-  const double* x;
-  const double* y;
-  double operator()(std::int64_t i) const { return x[i] * y[i]; }
-};
-struct add_product {
-  const double* x;
-  const double* y;
-  void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i] * y[i]; }
-};
-struct add_element {
-  const double* x;
-  void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i]; }
-};
-struct add_float {
-  const float* x;
-  void operator()(std::int64_t i, fanin::exact_sum<float>::thread_state& acc) const { acc += x[i]; }
-};
+using element = fanin_test::at<double>;
+using product = fanin_test::rounded_products;
+using add_product = fanin_test::add_rounded_products;
+using add_element = fanin_test::add_to_state<fanin::exact_sum<double>>;
+using add_float = fanin_test::add_to_state<fanin::exact_sum<float>>;
 
 template <class T>
 std::uint64_t bits(T x) {

@@ -101,6 +101,8 @@ TYPED_TEST(exact_protocol, tiles_of_any_shape) {
       expect_sum_of_tiles<4, 4>(x);
       expect_sum_of_tiles<8, 1>(x);
       expect_sum_of_tiles<1, 2>(x);
+      expect_sum_of_tiles<5, 2>(x);  // as a strategy with five loads in flight would have it
+      expect_sum_of_tiles<3, 4>(x);
     }
   }
 }
@@ -180,9 +182,14 @@ TEST(exact_protocol_of_products, tiles) {
       auto state = reducer.begin(scratch);
       fold_in_tiles<2, 2>(reducer, state, pairs);
       reducer.flush(state, scratch);
+      auto of_odd_tiles = reducer.identity();
+      auto odd_state = reducer.begin(of_odd_tiles);
+      fold_in_tiles<3, 2>(reducer, odd_state, pairs);
+      reducer.flush(odd_state, of_odd_tiles);
       fanin::exact_product_accumulator expected;
       for (std::size_t i = 0; i < n; ++i) expected.add_product(xs[i], ys[i]);
       EXPECT_EQ(scratch.serialise(), expected.serialise()) << n;
+      EXPECT_EQ(of_odd_tiles.serialise(), expected.serialise()) << n;
       auto of_a_span = reducer.identity();
       auto other_state = reducer.begin(of_a_span);
       reducer.fold_span(other_state, pairs.data(), static_cast<std::int64_t>(n), 0);

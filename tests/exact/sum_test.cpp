@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "rounded_products.hpp"
 #include "support/same.hpp"
 #include "values.hpp"
 #include "ways.hpp"
@@ -208,18 +209,7 @@ TEST(exact_sum, of_the_parts_of_complex_numbers) {
 #endif
 }
 
-// What -ffp-contract=fast would make of `acc += x[i] * y[i]`: see the targets of this file in CMakeLists.txt.
-struct rounded_products {
-  const double* x;
-  const double* y;
-  double operator()(std::int64_t i) const { return x[i] * y[i]; }
-};
-struct add_rounded_products {
-  const double* x;
-  const double* y;
-  void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += x[i] * y[i]; }
-};
-
+// What -ffp-contract=fast would make of these: see the targets of flags_test.cpp in CMakeLists.txt.
 TEST(exact_sum, products_of_a_functor_are_rounded_before_they_are_added) {
   const auto x = moderate(5000, 0, 23);
   const auto y = moderate(5000, 0, 29);
@@ -230,8 +220,8 @@ TEST(exact_sum, products_of_a_functor_are_rounded_before_they_are_added) {
   }
   fanin::serial exec;
   const auto range = fanin::range(exec, x.size());
-  const rounded_products f{x.data(), y.data()};
-  const add_rounded_products g{x.data(), y.data()};
+  const fanin_test::rounded_products f{x.data(), y.data()};
+  const fanin_test::add_rounded_products g{x.data(), y.data()};
   EXPECT_TRUE(is_same(fanin::parallel_reduce(range, f, fanin::exact_sum<double>{}), expected.value()));
   EXPECT_TRUE(is_same(fanin::parallel_reduce(range, g, fanin::exact_sum<double>{}), expected.value()));
 }

@@ -192,10 +192,12 @@ class exact_window {
   FANIN_FUNCTION void add_tile(const T* values, int rows) {
     constexpr int count = Rows * Columns;
     constexpr int part = count < most_at_once ? count : most_at_once;
-    static_assert(count % part == 0);
-    unrolled<count / part>([&](int p) {
+    unrolled<(count + part - 1) / part>([&](int p) {
       some_numbers<part> x;
-      unrolled<part>([&](int i) { x.of[i] = (p * part + i) / Columns < rows ? widened(values[p * part + i]) : 0.0; });
+      unrolled<part>([&](int i) {
+        const int at = p * part + i;
+        x.of[i] = at < count && at / Columns < rows ? widened(values[at]) : 0.0;
+      });
       make_room(x);
       fold_tile<0, true>(x);
       count_numbers(part);
@@ -207,15 +209,15 @@ class exact_window {
   FANIN_FUNCTION void add_product_tile(const Factors* values, int rows) {
     constexpr int count = Rows * Columns;
     constexpr int part = count < most_at_once / 2 ? count : most_at_once / 2;
-    static_assert(count % part == 0);
-    unrolled<count / part>([&](int p) {
+    unrolled<(count + part - 1) / part>([&](int p) {
       some_numbers<part> product;
       some_numbers<part> error;
       bool are_normal = bound() != 0;
       unrolled<part>([&](int i) {
-        const double x = values[p * part + i].x;
-        const double y = values[p * part + i].y;
-        const bool counts = (p * part + i) / Columns < rows;
+        const int at = p * part + i;
+        const double x = values[at < count ? at : 0].x;
+        const double y = values[at < count ? at : 0].y;
+        const bool counts = at < count && at / Columns < rows;
         are_normal = are_normal & has_normal_product(x, y);
         product.of[i] = counts ? rounded_product(x, y) : 0.0;
         error.of[i] = counts ? std::fma(x, y, -product.of[i]) : 0.0;
@@ -229,9 +231,8 @@ class exact_window {
         count_numbers(part);
       } else {
         unrolled<part>([&](int i) {
-          if ((p * part + i) / Columns < rows) {
-            *this = with_product(*this, values[p * part + i].x, values[p * part + i].y);
-          }
+          const int at = p * part + i;
+          if (at < count && at / Columns < rows) *this = with_product(*this, values[at].x, values[at].y);
         });
       }
     });
