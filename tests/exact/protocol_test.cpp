@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -199,29 +200,78 @@ TEST(exact_protocol_of_products, tiles) {
   }
 }
 
-/// What the threads of a block do at the end: all to the least scale, the sum of those deposited once, others by
-/// themselves.
+/// What lanes do who hold something each: all to the least scale, and what does not go there to scratch.
+template <class Reducer>
+int to_one_scale(const Reducer& reducer, std::vector<typename Reducer::flush_type>& held,
+                 typename Reducer::accumulator_type& scratch) {
+  int alone = 0;
+  int least = std::numeric_limits<int>::max();
+  for (const auto& each : held) least = std::min(least, reducer.scale(each));
+  for (auto& each : held) {
+    if (reducer.rescale(each, least)) continue;
+    ++alone;
+    reducer.deposit(each, scratch);
+    EXPECT_TRUE(reducer.in_scratch(each));
+    EXPECT_TRUE(reducer.rescale(each, least));
+  }
+  return alone;
+}
+
+/// The sum of a warp's lanes, which on a GPU all call at once: first every lane says what it would add, then every lane
+/// gets the totals.
+template <class Reducer>
+void join_lanes(const Reducer& reducer, std::vector<typename Reducer::flush_type>& held) {
+  std::array<std::uint32_t, 64> totals{};
+  for (const auto& each : held) {
+    auto copy = each;
+    std::size_t call = 0;
+    reducer.join_lanes(copy, [&](std::uint32_t x) {
+      totals.at(call++) += x;
+      return x;
+    });
+  }
+  for (auto& each : held) {
+    std::size_t call = 0;
+    reducer.join_lanes(each, [&](std::uint32_t) { return totals[call++]; });
+  }
+}
+
+template <class T>
+bool same_result(const T& a, const T& b) {
+  return same(a, b);
+}
+template <class T>
+bool same_result(const std::complex<T>& a, const std::complex<T>& b) {
+  return same(a.real(), b.real()) && same(a.imag(), b.imag());
+}
+
+/// What up to 32 lanes hold, joined in both ways that there are.
+template <class Reducer>
+typename Reducer::flush_type joined(const Reducer& reducer, std::vector<typename Reducer::flush_type> held,
+                                    typename Reducer::accumulator_type& scratch, int& alone) {
+  const typename Reducer::flush_type nothing{};
+  EXPECT_EQ(reducer.scale(nothing), std::numeric_limits<int>::max());
+  EXPECT_FALSE(reducer.in_scratch(nothing));
+  alone += to_one_scale(reducer, held, scratch);
+  auto one_by_one = held.front();
+  for (std::size_t k = 1; k < held.size(); ++k) reducer.join(one_by_one, held[k]);
+  join_lanes(reducer, held);
+  for (const auto& each : held) {
+    EXPECT_EQ(reducer.in_scratch(each), reducer.in_scratch(one_by_one));
+    EXPECT_TRUE(same_result(reducer.result(each), reducer.result(one_by_one)));
+  }
+  return held.front();
+}
+
+/// What the threads of a block do at the end: the sum of what they hold is deposited once.
 template <class Reducer>
 void flush_joined(const Reducer& reducer, std::vector<typename Reducer::thread_state>& states,
                   typename Reducer::accumulator_type& scratch, int& alone) {
   std::vector<typename Reducer::flush_type> held;
-  int least = std::numeric_limits<int>::max();
-  for (auto& state : states) {
-    held.push_back(reducer.drain(state));
-    least = std::min(least, reducer.scale(held.back()));
-  }
-  typename Reducer::flush_type joined{};
-  EXPECT_EQ(reducer.scale(joined), std::numeric_limits<int>::max());
-  EXPECT_TRUE(reducer.rescale(joined, least));
-  for (auto& each : held) {
-    if (!reducer.rescale(each, least)) {
-      ++alone;
-      reducer.deposit(each, scratch);
-    } else {
-      reducer.join(joined, each);
-    }
-  }
-  reducer.deposit(joined, scratch);
+  for (auto& state : states) held.push_back(reducer.drain(state));
+  auto sum = joined(reducer, held, scratch, alone);
+  reducer.deposit(sum, scratch);
+  EXPECT_EQ(reducer.scale(sum), std::numeric_limits<int>::max());
 }
 
 TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
@@ -257,6 +307,123 @@ TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
     }
   }
   EXPECT_GT(alone, 0) << "no array had ranges that are too far apart for one scale";
+}
+
+/// What blocks hand the one that watches for them: what they drained, and scratch only where something is there.
+TYPED_TEST(exact_protocol, blocks_that_hand_over_what_they_drained) {
+  using reducer_type = fanin::exact_sum<TypeParam>;
+  using accumulator = typename reducer_type::accumulator_type;
+  const reducer_type reducer;
+  constexpr std::size_t threads = 32;
+  int alone = 0;
+  int without_scratch = 0;
+  int with_scratch = 0;
+  for (const std::size_t n : {1, 3, 1'000, 30'000}) {
+    for (const auto& x : telling_arrays<TypeParam>(n)) {
+      const TypeParam expected = fanin::reduce(fanin::serial{}, x, reducer);
+      for (const std::size_t blocks : {1, 2, 9, 32}) {
+        std::vector<accumulator> scratches(blocks, reducer.identity());
+        std::vector<typename reducer_type::flush_type> parcels;
+        for (std::size_t b = 0; b < blocks; ++b) {
+          std::vector<typename reducer_type::flush_type> held;
+          for (std::size_t t = 0; t < threads; ++t) {
+            auto state = reducer.begin(scratches[b]);
+            std::vector<TypeParam> share;  // one after the other: a block has numbers of a kind
+            for (std::size_t i = b * n / blocks + t; i < (b + 1) * n / blocks; i += threads) share.push_back(x[i]);
+            fold_in_tiles<4, 2>(reducer, state, share);
+            held.push_back(reducer.drain(state));
+          }
+          parcels.push_back(joined(reducer, held, scratches[b], alone));
+        }
+        accumulator scratch = reducer.identity();
+        std::vector<const accumulator*> left;
+        for (std::size_t b = 0; b < blocks; ++b) {
+          if (reducer.in_scratch(parcels[b])) {
+            left.push_back(&scratches[b]);
+          } else {
+            EXPECT_EQ(scratches[b].serialise(), accumulator{}.serialise());
+          }
+        }
+        const auto of = [&](unsigned k) -> const accumulator& { return *left[k]; };
+        for (unsigned worker = 0; worker < 64; ++worker) {
+          reducer.join_shared(scratch, of, static_cast<unsigned>(left.size()), worker, 64);
+        }
+        auto total = joined(reducer, parcels, scratch, alone);
+        if (reducer.in_scratch(total)) {
+          ++with_scratch;
+          reducer.deposit(total, scratch);
+          EXPECT_TRUE(same(reducer.result(scratch), expected)) << n << ", " << blocks;
+        } else {
+          ++without_scratch;
+          EXPECT_TRUE(same(reducer.result(total), expected)) << n << ", " << blocks;
+        }
+      }
+    }
+  }
+  EXPECT_GT(alone, 0);
+  EXPECT_GT(with_scratch, 0);
+  EXPECT_GT(without_scratch, 0);
+}
+
+/// The sum of a window for the largest arrays there can be: what it holds is far above its top.
+TYPED_TEST(exact_protocol, what_was_drained_takes_more_than_a_window) {
+  using reducer_type = fanin::exact_sum<TypeParam>;
+  const reducer_type reducer;
+  for (const TypeParam sign : {TypeParam{1}, TypeParam{-1}}) {
+    typename reducer_type::accumulator_type scratch;
+    auto state = reducer.begin(scratch);
+    for (int i = 0; i < 3'000; ++i) reducer.fold(state, sign * TypeParam{1.75}, i);
+    reducer.fold(state, sign * std::ldexp(TypeParam{1}, -30), 0);
+    auto held = reducer.drain(state);
+    TypeParam expected = sign * 3'000 * TypeParam{1.75};
+    int doublings = 0;
+    for (; doublings < 40; ++doublings) {
+      const auto copy = held;
+      ASSERT_TRUE(reducer.rescale(held, reducer.scale(held))) << doublings;
+      reducer.join(held, copy);
+    }
+    expected = std::ldexp(static_cast<TypeParam>(sign * (3'000 * 1.75L + std::ldexp(1.0L, -30))), doublings);
+    EXPECT_FALSE(reducer.in_scratch(held));
+    EXPECT_EQ(reducer.result(held), expected);
+  }
+}
+
+/// The inner loop of a GPU: tiles by the greatest effort among a warp's lanes.
+TYPED_TEST(exact_protocol, tiles_by_effort) {
+  using reducer_type = fanin::exact_sum<TypeParam>;
+  const reducer_type reducer;
+  constexpr std::size_t count = 8;
+  std::vector<unsigned> seen(3, 0);
+  auto arrays = telling_arrays<TypeParam>(20'000);
+  std::vector<TypeParam> sparse(20'000);
+  for (std::size_t i = 0; i < sparse.size(); i += 11) sparse[i] = static_cast<TypeParam>(1 + i % 7);
+  arrays.push_back(sparse);
+  std::vector<TypeParam> with_denormals = uniform<TypeParam>(20'000, 0.5, 1, 8);
+  for (std::size_t i = 0; i < with_denormals.size(); i += 101) {
+    with_denormals[i] = std::numeric_limits<TypeParam>::denorm_min();
+  }
+  arrays.push_back(with_denormals);
+  std::vector<TypeParam> of_more_bins = uniform<TypeParam>(20'000, 0.5, 1, 9);
+  for (std::size_t i = 0; i < of_more_bins.size(); i += 57) of_more_bins[i] = std::ldexp(of_more_bins[i], -40);
+  arrays.push_back(of_more_bins);
+  for (const auto& x : arrays) {
+    typename reducer_type::accumulator_type scratch;
+    auto state = reducer.begin(scratch);
+    for (std::size_t i = 0; i + count <= x.size(); i += count) {
+      const unsigned effort = reducer.template effort<count>(state, &x[i]);
+      if (effort <= 1) {
+        const unsigned other_lanes = i / count % 5 == 0 ? 1 : 0;
+        reducer.template fold_easy<count>(state, &x[i], std::max(effort, other_lanes));
+        ++seen[effort];
+      } else {
+        reducer.template fold_tile<4, 2>(state, &x[i], 0, 2, 4);
+        ++seen[2];
+      }
+    }
+    reducer.flush(state, scratch);
+    EXPECT_TRUE(same(reducer.result(scratch), fanin::reduce(fanin::serial{}, x, reducer)));
+  }
+  for (const unsigned times : seen) EXPECT_GT(times, 100U);
 }
 
 TEST(exact_protocol_of_complex_numbers, parts_of_one_scale_and_of_far_ones) {

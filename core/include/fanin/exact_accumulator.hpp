@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include <fanin/detail/rounded_digits.hpp>
 #include <fanin/detail/unrolled.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>
@@ -22,32 +23,24 @@ namespace fanin {
 
 namespace detail {
 
-/// std::countl_zero, which nvcc 13.0 takes on a device and computes wrongly there.
-template <std::unsigned_integral Word>
-FANIN_FUNCTION constexpr int leading_zeros(Word word) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Word) == 8) {
-    return __clzll(static_cast<long long>(word));
-  } else {
-    return __clz(static_cast<int>(word));
-  }
-#else
-  return std::countl_zero(word);
-#endif
-}
-
 /// A finite number as an integer times a power of two.
+template <std::unsigned_integral Word>
 struct exact_parts {
-  std::uint64_t magnitude;
+  Word magnitude;
   int exponent;
   bool is_negative;
 };
 
 /// Of bits that are not those of an infinity or a NaN.
-FANIN_FUNCTION constexpr exact_parts parts_of_double(std::uint64_t bits) {
+FANIN_FUNCTION constexpr exact_parts<std::uint64_t> parts_of_double(std::uint64_t bits) {
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
   const std::uint64_t fraction = bits & 0xf'ffff'ffff'ffffULL;
   return {field == 0 ? fraction : fraction | 1ULL << 52, (field == 0 ? 1 : field) - 1075, bits >> 63 != 0};
+}
+FANIN_FUNCTION constexpr exact_parts<std::uint32_t> parts_of_float(std::uint32_t bits) {
+  const int field = static_cast<int>(bits >> 23 & 0xff);
+  const std::uint32_t fraction = bits & 0x7f'ffffU;
+  return {field == 0 ? fraction : fraction | 1U << 23, (field == 0 ? 1 : field) - 150, bits >> 31 != 0};
 }
 
 /// A float's bits as those of the double of the same value, denormals too.
@@ -115,11 +108,17 @@ class basic_exact_accumulator {
   FANIN_FUNCTION double value() const { return value_as<double>(); }
   template <detail::exact_element T>
   FANIN_FUNCTION T value_as() const {
-    if constexpr (sizeof(T) == 8) {
-      return std::bit_cast<T>(rounded<53, -1074>());
-    } else {
-      return std::bit_cast<T>(static_cast<std::uint32_t>(rounded<24, -149>()));
+    constexpr int precision = sizeof(T) == 8 ? 53 : 24;
+    using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    constexpr std::uint64_t infinity = detail::bits_of_infinity<precision>();
+    switch (flags()) {
+      case 0: break;
+      case 1: return std::bit_cast<T>(static_cast<word>(infinity));
+      case 2: return std::bit_cast<T>(static_cast<word>(detail::bits_of_minus<precision>() | infinity));
+      default: return std::bit_cast<T>(static_cast<word>(infinity | 1ULL << (precision - 2)));
     }
+    const signed_digits sum = leading();
+    return detail::rounded_digits<T>(sum.digits, sum.is_negative, Lowest);
   }
 
   /// The same bytes for the same elements in any order, on every machine.
@@ -185,6 +184,16 @@ class basic_exact_accumulator {
   }
   /// Adds the number, infinity or NaN that a double's bits are.
   FANIN_FUNCTION void add_shared(std::uint64_t bits) { add_bits<shared>(bits); }
+  FANIN_FUNCTION void add_shared(double x) { add_bits<shared>(detail::double_bits(x)); }
+  FANIN_FUNCTION void add_shared(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    if ((bits >> 23 & 0xff) == 0xff) {
+      count_special<shared>(detail::widened_bits(bits));
+    } else {
+      const auto parts = detail::parts_of_float(bits);
+      deposit<shared>(parts.magnitude, parts.exponent, parts.is_negative);
+    }
+  }
   /// Adds the product of two doubles. Counts as three.
   FANIN_FUNCTION void add_product_shared(std::uint64_t x, std::uint64_t y)
     requires(Lowest <= -2148)
@@ -218,7 +227,7 @@ class basic_exact_accumulator {
   }
 
  private:
-  static constexpr int digit_bits = 32;
+  static constexpr int digit_bits = detail::bits_of_digit;
   static constexpr std::int64_t digit_mask = 0xffff'ffff;
   static constexpr std::uint64_t magic = 0x41584e46;  // "FNXA"
   static constexpr std::uint64_t version = 1;
@@ -253,30 +262,37 @@ class basic_exact_accumulator {
 
   struct plain {
     FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { to += increment; }
-    FANIN_FUNCTION static void add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
-      to[0] += a;
-      to[1] += b;
-      to[2] += c;
+    FANIN_FUNCTION static void add_digits(std::int64_t* to, std::uint32_t low, std::uint32_t mid, std::uint32_t high,
+                                          bool is_negative) {
+      const std::int64_t sign = is_negative ? -1 : 0;  // by arithmetic: a branch on it would be a guess
+      const auto with_sign = [&](std::uint32_t digit) { return (std::int64_t{digit} ^ sign) - sign; };
+      to[0] += with_sign(low);
+      to[1] += with_sign(mid);
+      to[2] += with_sign(high);
     }
   };
   struct shared {
     FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { fanin::atomic_fetch_add(to, increment); }
-    FANIN_FUNCTION static void add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
-      detail::atomic_fetch_add_three(to, a, b, c);
+    /// As two's complement, of which only the uppermost digit has a sign.
+    FANIN_FUNCTION static void add_digits(std::int64_t* to, std::uint32_t low, std::uint32_t mid, std::uint32_t high,
+                                          bool is_negative) {
+      const std::uint32_t sign = is_negative ? ~0U : 0;
+      detail::atomic_fetch_add_digits(to, std::uint64_t{low ^ sign} + (is_negative ? 1 : 0), mid ^ sign,
+                                      std::int64_t{high} ^ (is_negative ? -1 : 0));
     }
   };
 
-  /// Each digit changes by less than 2^32.
-  template <class Mode>
-  FANIN_FUNCTION void deposit(std::uint64_t magnitude, int exponent, bool is_negative) {
-    const unsigned at = static_cast<unsigned>(exponent - Lowest);
+  /// Each digit changes by 2^32 at most. Of a magnitude of 32 bits two digits are enough.
+  template <class Mode, class Word>
+  FANIN_FUNCTION void deposit(Word magnitude, int exponent, bool is_negative) {
+    const auto at = static_cast<unsigned>(exponent - Lowest);
     const unsigned shift = at % digit_bits;
-    std::int64_t* const to = limb_ + at / digit_bits;
-    const std::uint64_t low = (magnitude & digit_mask) << shift;
-    const std::uint64_t high = ((magnitude >> digit_bits) << shift) + (low >> digit_bits);
-    const std::int64_t sign = is_negative ? -1 : 0;  // by arithmetic: a branch on it would be a guess
-    const auto with_sign = [&](std::uint64_t digit) { return (static_cast<std::int64_t>(digit) ^ sign) - sign; };
-    Mode::add_three(to, with_sign(low & digit_mask), with_sign(high & digit_mask), with_sign(high >> digit_bits));
+    const auto low = static_cast<std::uint32_t>(magnitude);
+    const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(magnitude) >> digit_bits);
+    Mode::add_digits(limb_ + at / digit_bits, low << shift,
+                     static_cast<std::uint32_t>((std::uint64_t{magnitude} << shift) >> digit_bits),
+                     sizeof(Word) == 4 ? 0 : static_cast<std::uint32_t>((std::uint64_t{high} << shift) >> digit_bits),
+                     is_negative);
   }
 
   template <class Mode>
@@ -284,7 +300,7 @@ class basic_exact_accumulator {
     if ((bits >> 52 & 0x7ff) == 0x7ff) {
       count_special<Mode>(bits);
     } else {
-      const detail::exact_parts x = detail::parts_of_double(bits);
+      const auto x = detail::parts_of_double(bits);
       deposit<Mode>(x.magnitude, x.exponent, x.is_negative);
     }
   }
@@ -307,8 +323,8 @@ class basic_exact_accumulator {
       count_special<Mode>(sign | infinity | (is_nan ? 1U : 0U));
       return;
     }
-    const detail::exact_parts x = detail::parts_of_double(x_rest);
-    const detail::exact_parts y = detail::parts_of_double(y_rest);
+    const auto x = detail::parts_of_double(x_rest);
+    const auto y = detail::parts_of_double(y_rest);
     const std::uint64_t x_low = x.magnitude & digit_mask, x_high = x.magnitude >> digit_bits;
     const std::uint64_t y_low = y.magnitude & digit_mask, y_high = y.magnitude >> digit_bits;
     const int exponent = x.exponent + y.exponent;
@@ -336,20 +352,14 @@ class basic_exact_accumulator {
     return (positive_infinities_ != 0 ? 1U : 0U) | (negative_infinities_ != 0 ? 2U : 0U) | (nans_ != 0 ? 4U : 0U);
   }
 
-  /// The magnitude's uppermost 32-bit digits, of which the first is not 0; highest is -1 for zero.
-  struct leading_digits {
-    int highest = -1;
-    std::uint32_t first = 0;
-    std::uint32_t second = 0;
-    std::uint32_t third = 0;
-    bool is_more = false;  ///< below the third
+  struct signed_digits {
+    detail::leading_digits digits;
     bool is_negative = false;
   };
 
   /// As they would be after all carries. Only reads, and computes no further than there are digits: one thread of a
-  /// GPU does this at the end of every sum.
-  FANIN_FUNCTION leading_digits leading() const {
-    leading_digits sum;
+  /// GPU does this at the end of a sum.
+  FANIN_FUNCTION signed_digits leading() const {
     int lowest = Limbs;
     int highest = -1;
     detail::unrolled<Limbs>([&](int i) {
@@ -357,7 +367,7 @@ class basic_exact_accumulator {
       lowest = !is_zero && lowest == Limbs ? i : lowest;
       highest = is_zero ? highest : i;
     });
-    if (highest < 0) return sum;
+    if (highest < 0) return {};
 
     // Gives what is left for the highest and all above: two digits.
     const auto for_digits = [&](bool is_negated, const auto& visit) {
@@ -369,65 +379,12 @@ class basic_exact_accumulator {
       }
       return carry + (is_negated ? -limb_[highest] : limb_[highest]);
     };
-    sum.is_negative = for_digits(false, [](int, std::uint32_t) {}) < 0;
-
-    // What was seen last, and of it what stood below the last digit that is not 0.
-    std::uint32_t before = 0;
-    std::uint32_t before_that = 0;
-    bool is_any_below = false;
-    const auto visit = [&](int i, std::uint32_t digit) {
-      if (digit != 0) sum = {i, digit, before, before_that, is_any_below, sum.is_negative};
-      is_any_below = is_any_below || before_that != 0;
-      before_that = before;
-      before = digit;
-    };
-    const std::int64_t top = for_digits(sum.is_negative, visit);
-    visit(highest, static_cast<std::uint32_t>(top & digit_mask));
-    visit(highest + 1, static_cast<std::uint32_t>(top >> digit_bits));
-    return sum;
-  }
-
-  /// The bits of the nearest number of `Precision` bits whose lowest denormal is 2^Least.
-  template <int Precision, int Least>
-  FANIN_FUNCTION std::uint64_t rounded() const {
-    static_assert(Least >= Lowest);
-    constexpr int fraction_bits = Precision - 1;
-    constexpr int exponent_bits = Precision == 53 ? 11 : 8;
-    constexpr std::uint64_t infinity = ((1ULL << exponent_bits) - 1) << fraction_bits;
-    constexpr std::uint64_t sign = 1ULL << (fraction_bits + exponent_bits);
-    switch (flags()) {
-      case 0: break;
-      case 1: return infinity;
-      case 2: return sign | infinity;
-      default: return infinity | 1ULL << (fraction_bits - 1);
-    }
-
-    const leading_digits sum = leading();
-    if (sum.highest < 0) return 0;
-
-    // The unit in the last place stands at bit `unit` of the number, and `shift` above the third digit's lowest bit;
-    // what is below decides how to round.
-    const int leading_bit = digit_bits * sum.highest + 31 - detail::leading_zeros(sum.first);
-    const int unit = leading_bit - fraction_bits > Least - Lowest ? leading_bit - fraction_bits : Least - Lowest;
-    const int shift = unit - digit_bits * (sum.highest - 2);
-    const std::uint64_t upper = static_cast<std::uint64_t>(sum.first) << digit_bits | sum.second;
-    const auto from_bit = [&](int bit) {  // the 96 bits without the lowest ones
-      if (bit < digit_bits) return upper << (digit_bits - bit) | sum.third >> bit;
-      return bit < 3 * digit_bits ? upper >> (bit - digit_bits) : 0;
-    };
-    std::uint64_t kept = from_bit(shift);
-    const int half = shift - 1;
-    const bool is_half = (from_bit(half) & 1) != 0;
-    const std::uint64_t below = half < digit_bits       ? sum.third & ((1U << half) - 1)
-                                : half < 3 * digit_bits ? sum.third | (upper & ((1ULL << (half - digit_bits)) - 1))
-                                                        : 1;
-    if (is_half && (below != 0 || sum.is_more || (kept & 1) != 0)) ++kept;
-
-    // A carry out of the fraction goes into the exponent, where it belongs.
-    const int steps = unit - (Least - Lowest);
-    if (steps > 1 << exponent_bits) return (sum.is_negative ? sign : 0) | infinity;
-    const std::uint64_t bits = (static_cast<std::uint64_t>(steps) << fraction_bits) + kept;
-    return (sum.is_negative ? sign : 0) | (bits < infinity ? bits : infinity);
+    const bool is_negative = for_digits(false, [](int, std::uint32_t) {}) < 0;
+    detail::leading_digits_finder finder;
+    const std::int64_t top = for_digits(is_negative, [&](int i, std::uint32_t digit) { finder.see(i, digit); });
+    finder.see(highest, static_cast<std::uint32_t>(top & digit_mask));
+    finder.see(highest + 1, static_cast<std::uint32_t>(top >> digit_bits));
+    return {finder.found(), is_negative};
   }
 
   [[noreturn]] static void refuse(const std::string& why) {

@@ -30,7 +30,7 @@ struct exact_reducer {
   using result_type = Result;
   using thread_state = exact_window<Accumulator, Bins>;
 
-  FANIN_FUNCTION Accumulator identity() const { return {}; }
+  FANIN_FUNCTION constexpr Accumulator identity() const { return {}; }
   FANIN_FUNCTION thread_state begin(Accumulator& scratch) const { return thread_state(scratch); }
   FANIN_FUNCTION void flush(thread_state& state, Accumulator&) const { state.flush(); }
   FANIN_FUNCTION void join(Accumulator& into, const Accumulator& from) const { into.merge(from); }
@@ -40,8 +40,21 @@ struct exact_reducer {
   FANIN_FUNCTION int scale(const flush_type& held) const { return held.scale(); }
   FANIN_FUNCTION bool rescale(flush_type& held, int scale) const { return held.rescale(scale); }
   FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const { into.join(from); }
-  FANIN_FUNCTION void deposit(const flush_type& held, Accumulator& scratch) const {
-    thread_state::deposit(held, scratch);
+  template <class Sum>
+  FANIN_FUNCTION void join_lanes(flush_type& held, const Sum& sum) const {
+    held.join_lanes(sum);
+  }
+  FANIN_FUNCTION void deposit(flush_type& held, Accumulator& scratch) const { thread_state::deposit(held, scratch); }
+  FANIN_FUNCTION bool in_scratch(const flush_type& held) const { return held.in_scratch != 0; }
+  FANIN_FUNCTION Result result(const flush_type& held) const {
+    if constexpr (std::same_as<Result, Accumulator>) {
+      flush_type copy = held;
+      Accumulator acc;
+      thread_state::deposit(copy, acc);
+      return result(acc);
+    } else {
+      return held.template rounded<Result>();
+    }
   }
   template <class Of>
   FANIN_FUNCTION void join_shared(Accumulator& scratch, const Of& of, unsigned count, unsigned worker,
@@ -150,7 +163,7 @@ struct exact_complex_sum {
     exact_window_sum<bins_of_sum<F>> imaginary;
   };
 
-  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION constexpr accumulator_type identity() const { return {}; }
   FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const {
     return {part_window(scratch.real), part_window(scratch.imaginary)};
   }
@@ -183,9 +196,20 @@ struct exact_complex_sum {
     into.real.join(from.real);
     into.imaginary.join(from.imaginary);
   }
-  FANIN_FUNCTION void deposit(const flush_type& held, accumulator_type& scratch) const {
+  template <class Sum>
+  FANIN_FUNCTION void join_lanes(flush_type& held, const Sum& sum) const {
+    held.real.join_lanes(sum);
+    held.imaginary.join_lanes(sum);
+  }
+  FANIN_FUNCTION void deposit(flush_type& held, accumulator_type& scratch) const {
     part_window::deposit(held.real, scratch.real);
     part_window::deposit(held.imaginary, scratch.imaginary);
+  }
+  FANIN_FUNCTION bool in_scratch(const flush_type& held) const {
+    return (held.real.in_scratch | held.imaginary.in_scratch) != 0;
+  }
+  FANIN_FUNCTION result_type result(const flush_type& held) const {
+    return std::bit_cast<result_type>(parts{held.real.template rounded<F>(), held.imaginary.template rounded<F>()});
   }
   template <class Of>
   FANIN_FUNCTION void join_shared(accumulator_type& scratch, const Of& of, unsigned count, unsigned worker,
@@ -241,6 +265,14 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
   template <int Rows, int Columns>
   FANIN_FUNCTION void fold_tile(thread_state& state, const T* values, std::int64_t, std::int64_t, int rows) const {
     state.template add_tile<Rows, Columns>(values, rows);
+  }
+  template <int Count>
+  FANIN_FUNCTION unsigned effort(const thread_state& state, const T* values) const {
+    return state.template effort<Count>(values);
+  }
+  template <int Count>
+  FANIN_FUNCTION void fold_easy(thread_state& state, const T* values, unsigned effort) const {
+    state.template add_easy<Count>(values, effort);
   }
   void fold_span(thread_state& state, const T* values, std::int64_t count, std::int64_t) const {
     detail::fold_exact_span(state, values, count);

@@ -45,12 +45,21 @@
 ///   rescale(flush_type&, int scale)        -> bool: to that scale, which is not above its own; false, and as it was,
 ///                                             where that does not go
 ///   join(flush_type&, const flush_type&)   of one scale
-///   deposit(const flush_type&, acc& scratch)
+///   deposit(flush_type&, acc& scratch)     it holds nothing then
 /// by which a CUDA block's threads bring what they hold to the least scale among them and join it, before it goes to
 /// scratch (flush is drain and deposit);
+///   join_lanes(flush_type&, const Sum& sum)
+/// which joins those of all 32 lanes of a warp, of one scale, at once: sum(x) is the sum of all lanes' std::uint32_t x,
+/// modulo 2^32. Without it they are joined in five steps;
 ///   join_shared(acc& scratch, const Of& of, unsigned count, unsigned worker, unsigned workers)
 /// by which all threads of a block join the accumulators of(0), ..., of(count - 1) of other blocks at once: it does
-/// this worker's share of it, and touches scratch as above. Without it one accumulator after the other is joined.
+/// this worker's share of it, and touches scratch as above. Without it one accumulator after the other is joined;
+///   in_scratch(const flush_type&) -> bool: whether the state that was drained, one that was joined or a deposit has
+///   put
+///                                          anything into scratch
+///   result(const flush_type&)     -> result_type, where nothing is there
+/// by which, with join_shared, blocks hand each other their flush_type (of up to 64 bytes or so) alone, and scratch
+/// only where something is there.
 namespace fanin {
 
 namespace detail {
@@ -146,6 +155,22 @@ concept joins_in_scratch = names_thread_state<R> && requires(const R r, reducer_
                                                              const accumulator_at<reducer_accumulator_t<R>>& of,
                                                              unsigned n) { r.join_shared(scratch, of, n, n, n); };
 
+/// Whether blocks can hand each other what they drained.
+template <class R>
+concept hands_over_flushes =
+    joins_flushes<R> && joins_in_scratch<R> && requires(const R r, const typename R::flush_type& held) {
+      { r.in_scratch(held) } -> std::same_as<bool>;
+      { r.result(held) } -> std::convertible_to<reducer_result_t<R>>;
+    };
+
+/// What blocks hand each other: a flush_type, or the accumulator.
+template <class R>
+struct parcel_of : accumulator_of<R> {};
+template <hands_over_flushes R>
+struct parcel_of<R> {
+  using type = typename R::flush_type;
+};
+
 /// Says in words what a type lacks to be a reducer; instantiated by every entry point.
 template <class R>
 struct check_reducer {
@@ -176,7 +201,7 @@ struct check_reducer {
       static_assert(!names_flush_type<R> || joins_flushes<R>,
                     "fanin: a reducer that names a flush_type has a thread_state, drain(state&) -> flush_type, "
                     "scale(const flush_type&) -> int, rescale(flush_type&, int) -> bool, join(flush_type&, const "
-                    "flush_type&) and deposit(const flush_type&, acc& scratch)");
+                    "flush_type&) and deposit(flush_type&, acc& scratch)");
     }
     return true;
   }();
@@ -259,21 +284,35 @@ FANIN_FUNCTION inline void atomic_fetch_add(T& target, T increment) {
 
 namespace detail {
 
-/// to[0] += a, to[1] += b, to[2] += c; the three do not wait for each other.
-FANIN_FUNCTION inline void atomic_fetch_add_three(std::int64_t* to, std::int64_t a, std::int64_t b, std::int64_t c) {
+/// Adds low + mid * 2^32 + high * 2^64 to the digits to[0], to[1] and to[2], each worth 2^32 times the one before; low
+/// is up to 2^32. In a block's shared memory a carry goes to the next digit, not into the upper half of its own: mostly
+/// two or three additions of 4 bytes.
+FANIN_FUNCTION inline void atomic_fetch_add_digits(std::int64_t* to, std::uint64_t low, std::uint32_t mid,
+                                                   std::int64_t high) {
 #if defined(__CUDA_ARCH__)
   if (__isShared(to)) {
-    shared_counter counter[3];
-    counter[0].add_low(to, static_cast<unsigned long long>(a));
-    counter[1].add_low(to + 1, static_cast<unsigned long long>(b));
-    counter[2].add_low(to + 2, static_cast<unsigned long long>(c));
-    for (const shared_counter& each : counter) each.add_high();
+    const auto address = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    const auto carry_of_addition = [](unsigned int at, std::uint64_t increment) {
+      unsigned int before;
+      asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+                   : "=r"(before)
+                   : "r"(at), "r"(static_cast<unsigned int>(increment))
+                   : "memory");
+      return (before + increment) >> 32;
+    };
+    const std::uint64_t to_mid = mid + carry_of_addition(address, low);
+    const std::int64_t rest = high + static_cast<std::int64_t>(carry_of_addition(address + 8, to_mid));
+    if (rest != 0) {
+      shared_counter counter;
+      counter.add_low(to + 2, static_cast<unsigned long long>(rest));
+      counter.add_high();
+    }
     return;
   }
 #endif
-  fanin::atomic_fetch_add(to[0], a);
-  fanin::atomic_fetch_add(to[1], b);
-  fanin::atomic_fetch_add(to[2], c);
+  fanin::atomic_fetch_add(to[0], static_cast<std::int64_t>(low));
+  fanin::atomic_fetch_add(to[1], static_cast<std::int64_t>(mid));
+  fanin::atomic_fetch_add(to[2], high);
 }
 
 }  // namespace detail

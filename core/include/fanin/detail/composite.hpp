@@ -29,6 +29,12 @@ template <class R, class T>
 inline constexpr bool takes_span<R, T> = requires(const R reducer, reducer_state_t<R>& state, const T* values,
                                                   std::int64_t n) { reducer.fold_span(state, values, n, n); };
 
+/// Whether a reducer has the members that composite::effort tells of.
+template <class R, class Value>
+inline constexpr bool tells_effort = requires(const R reducer, reducer_state_t<R>& state, const Value* values) {
+  reducer.template effort<1>(state, values);
+};
+
 constexpr std::size_t largest(std::initializer_list<std::size_t> sizes) {
   std::size_t most = 0;
   for (const std::size_t size : sizes) most = size > most ? size : most;
@@ -64,6 +70,9 @@ struct composite {
   /// then.
   static constexpr bool has_state_in_scratch =
       has_any_state && ((!names_thread_state<Reducer> || joins_in_scratch<Reducer>) && ...);
+  static constexpr bool hands_over_flushes =
+      has_any_state && ((!names_thread_state<Reducer> || detail::hands_over_flushes<Reducer>) && ...);
+  using parcel_type = tuple<typename parcel_of<Reducer>::type...>;
   static constexpr std::size_t largest_beside_scratch =
       largest({names_thread_state<Reducer> ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
 
@@ -113,6 +122,21 @@ struct composite {
   FANIN_FUNCTION constexpr void fold_tile(state_type& state, const Value* values, std::int64_t first,
                                           std::int64_t row_step, int rows) const {
     fold_tile_of<Rows, Columns>(state, values, first, row_step, rows, indices{});
+  }
+
+  /// A reducer may have effort<Count>(acc, values) and fold_easy<Count>(acc, values, effort), for a GPU's inner loop:
+  /// the least effort is 0, and with too_much the values must go to fold_tile. All lanes of a warp then fold with the
+  /// greatest effort among theirs.
+  static constexpr unsigned too_much = ~0U;
+  template <class Value>
+  static constexpr bool has_effort = size == 1 && (tells_effort<Reducer, Value> && ...);
+  template <int Count, class Value>
+  FANIN_FUNCTION constexpr unsigned effort(const state_type& state, const Value* values) const {
+    return get<0>(reducers).template effort<Count>(get<0>(state), values);
+  }
+  template <int Count, class Value>
+  FANIN_FUNCTION constexpr void fold_easy(state_type& state, const Value* values, unsigned effort) const {
+    get<0>(reducers).template fold_easy<Count>(get<0>(state), values, effort);
   }
 
   /// The indices begin .. end - 1 of a functor, in a host's own loop: see accumulate_on_host. Values are gathered in

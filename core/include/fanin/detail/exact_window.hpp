@@ -4,9 +4,11 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 
+#include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
@@ -58,11 +60,11 @@ FANIN_FUNCTION inline double rounded_product(double a, double b) {
 
 /// How exact sums split a number. A bin is a double near 1.5 * 2^(52 + e): its unit in the last place is 2^e, and so
 /// what it takes of a number, by an addition and a subtraction, is a multiple of 2^e, and exact. The rest is below the
-/// bin's unit and goes to the next bin, 40 bits lower. 1024 numbers below 2^(e + 40) move a bin by 2^50 units at most,
-/// which leaves it between 2^52 and 2^53 units.
+/// bin's unit and goes to the next bin, 40 bits lower. 2047 numbers below 2^(e + 40) move a bin by less than 2^51
+/// units, which leaves it between 2^52 and 2^53 units.
 struct exact_bins {
   static constexpr int width = 40;
-  static constexpr int capacity = 1024;
+  static constexpr int capacity = 2047;
   static constexpr int room = 3;  ///< for larger numbers than those that a window is made for, in bits
   /// Numbers from 2^960 on would need a bin near the largest double, and numbers below 2^-960 have bits that
   /// flush-to-zero could take away in a bin: neither gets into a window. All arithmetic there is on normal numbers.
@@ -105,48 +107,9 @@ FANIN_FUNCTION inline double widened(float x) {
 #endif
 }
 
-/// What a window held: bin k in integers of its unit. Those of a warp's windows can mostly be brought to one unit and
-/// added.
-template <int Bins>
-struct exact_window_sum {
-  std::int64_t held[Bins] = {};
-  std::int32_t top = 0;
-
-  /// The top, if there is anything under it.
-  FANIN_FUNCTION std::int32_t scale() const { return is_empty() ? std::numeric_limits<std::int32_t>::max() : top; }
-
-  /// To the units of a window whose top is not higher. False, and as it was, where they are too fine for integers of
-  /// which 32 can be added.
-  FANIN_FUNCTION bool rescale(std::int32_t to) {
-    if (!is_empty()) {
-      constexpr int most_bits = 57;
-      const int up = top - to;
-      bool fits = up < most_bits;
-      const std::int64_t bound = std::int64_t{1} << (fits ? most_bits - up : 0);
-      unrolled<Bins>([&](int k) { fits = fits & (held[k] < bound) & (held[k] > -bound); });
-      if (!fits) return false;
-      unrolled<Bins>([&](int k) { held[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(held[k]) << up); });
-    }
-    top = to;
-    return true;
-  }
-
-  /// Of one scale.
-  FANIN_FUNCTION void join(const exact_window_sum& from) {
-    unrolled<Bins>([&](int k) { held[k] += from.held[k]; });
-  }
-
- private:
-  FANIN_FUNCTION bool is_empty() const {
-    std::int64_t any = 0;
-    unrolled<Bins>([&](int k) { any |= held[k]; });
-    return any == 0;
-  }
-};
-
 /// The window over an accumulator, which other threads of a CUDA block may share. Whatever the window cannot hold goes
 /// there: numbers outside of its range and the rests below the last bin at once, the bins when a larger number moves
-/// the window up. Every 1024 numbers the bins are emptied into integers beside them.
+/// the window up. Every 2047 numbers the bins are emptied into integers beside them.
 template <class Accumulator, int Bins>
 class exact_window {
  public:
@@ -155,7 +118,12 @@ class exact_window {
 
   exact_window() = default;
   /// Empty, for numbers that begin as low as a window goes.
-  FANIN_FUNCTION explicit exact_window(Accumulator& into) : into_{&into}, bound_{bound_of_this_thread()} { place(0); }
+  FANIN_FUNCTION explicit exact_window(Accumulator& into) : into_{&into} {
+#if !defined(__CUDA_ARCH__)
+    bound_ = bound_of_this_thread();
+#endif
+    place(0);
+  }
 
   /// Adds a number exactly.
   template <exact_element T>
@@ -186,22 +154,39 @@ class exact_window {
     count_numbers(1);
   }
 
-  /// Adds rows of Columns numbers each, of which only the first `rows` of Rows count. For threads of a GPU: one look at
-  /// the range of all of them, and only as many bins as one of them needs.
+  /// Adds rows of Columns numbers each, of which only the first `rows` of Rows count; the others repeat numbers of
+  /// those. For threads of a GPU: one look at the range of all of them. Mostly all bits of all of them are in the upper
+  /// bins.
   template <int Rows, int Columns, exact_element T>
   FANIN_FUNCTION void add_tile(const T* values, int rows) {
     constexpr int count = Rows * Columns;
-    constexpr int part = count < most_at_once ? count : most_at_once;
+    constexpr int most = 2 * most_at_once * static_cast<int>(sizeof(float)) / static_cast<int>(sizeof(T));
+    constexpr int part = count < most ? count : most;
     unrolled<(count + part - 1) / part>([&](int p) {
-      some_numbers<part> x;
+      some_numbers<part, T> x;
+      unrolled<part>([&](int i) { x.of[i] = values[p * part + i < count ? p * part + i : 0]; });
+      if (is_empty() && direct_ == 0) place_for(x);
+      const unsigned effort = effort_for(x);
       unrolled<part>([&](int i) {
-        const int at = p * part + i;
-        x.of[i] = at < count && at / Columns < rows ? widened(values[at]) : 0.0;
+        if (p * part + i >= count || (p * part + i) / Columns >= rows) x.of[i] = 0;
       });
-      make_room(x);
-      fold_tile<0, true>(x);
-      count_numbers(part);
+      if (effort != too_much) {
+        add_whole(x, effort);
+      } else {
+        *this = with_any(*this, x);
+      }
     });
+  }
+
+  /// What it takes to add these numbers by add_easy: 0, or 1 for more, or too_much.
+  static constexpr unsigned too_much = ~0U;
+  template <int Count, exact_element T>
+  FANIN_FUNCTION unsigned effort(const T* values) const {
+    return effort_for(some_of<Count>(values));
+  }
+  template <int Count, exact_element T>
+  FANIN_FUNCTION void add_easy(const T* values, unsigned effort) {
+    add_whole(some_of<Count>(values), effort);
   }
 
   /// The same of products of two numbers each.
@@ -254,25 +239,23 @@ class exact_window {
     empty_bins();
     sum_type sum;
     sum.top = top_;
+    sum.in_scratch = deposits_ != 0 ? 1 : 0;
     for (int k = 0; k < Bins; ++k) {
-      sum.held[k] = held_[k];
+      sum.digit[k + 1] = held_[k];
       held_[k] = 0;
     }
     settled_ = 0;
     return sum;
   }
-  FANIN_FUNCTION static void deposit(const sum_type& sum, Accumulator& into) {
-    for (int k = 0; k < Bins; ++k) {
-      const std::int64_t held = sum.held[k];
-      if (held == 0) continue;
-      const auto magnitude = static_cast<std::uint64_t>(held < 0 ? -held : held);
-      deposit_integer(into, magnitude, bins::unit(sum.top, k), held < 0);
-    }
+  /// Empties a sum into an accumulator.
+  FANIN_FUNCTION static void deposit(sum_type& sum, Accumulator& into) {
+    const int deposits = put(into, sum);
+    unrolled<sum_type::digits>([&](int k) { sum.digit[k] = 0; });
+    if (deposits > 0) sum.in_scratch = 1;
   }
   /// Empties the window into the accumulator.
   FANIN_FUNCTION void flush() {
-    deposit(drain(), *into_);
-    count_deposits(Bins);
+    if (!is_empty()) count_deposits(put(*into_, drain()));
   }
 
   FANIN_FUNCTION Accumulator& accumulator() const { return *into_; }
@@ -284,9 +267,9 @@ class exact_window {
   /// To be told of numbers that were added to the accumulator beside the window.
   FANIN_FUNCTION void count_deposits(int deposits) {
     deposits_ += deposits;
-    if (deposits_ < Accumulator::most_between_carries - most_at_once) return;
+    if (deposits_ < Accumulator::most_between_carries - 2 * most_at_once) return;
     hand_carries_on(*into_);
-    deposits_ = 0;
+    deposits_ = 1;  // there are some
   }
 
  private:
@@ -297,8 +280,8 @@ class exact_window {
   static constexpr int most_at_once = 8;
   /// The error of a product stands up to 106 bits below it, and must be a normal number.
   static constexpr int lowest_product = -900;
-  /// The integers take so many fillings of the bins, each below 2^50.
-  static constexpr int most_settled = 1 << 12;
+  /// The integers take so many fillings of the bins, each below 2^51.
+  static constexpr int most_settled = 1 << 11;
 
   /// The upper half of the number from which on none gets into the window. On a host whose thread does not round to
   /// nearest that is 0: there the rest below a bin need not be a number.
@@ -321,6 +304,16 @@ class exact_window {
 
   FANIN_FUNCTION static constexpr std::uint32_t upper_of(std::uint64_t bits) {
     return bins::upper_half(bits) & bins::no_sign;
+  }
+  /// By its bits: flush-to-zero would take a denormal number for zero.
+  template <class T>
+  FANIN_FUNCTION static bool is_zero(T x) {
+    if constexpr (std::same_as<T, float>) {
+      return std::bit_cast<std::uint32_t>(x) << 1 == 0;
+    } else {
+      const std::uint64_t bits = double_bits(x);
+      return (upper_of(bits) | static_cast<std::uint32_t>(bits)) == 0;
+    }
   }
   FANIN_FUNCTION static constexpr bool is_finite(std::uint64_t bits) { return (bits >> 52 & 0x7ff) != 0x7ff; }
   FANIN_FUNCTION static constexpr bool is_normal_number(std::uint64_t bits) {
@@ -359,24 +352,145 @@ class exact_window {
     x = rounded_difference(x, taken);
   }
 
-  template <int Count>
+  template <int Count, class T = double>
   struct some_numbers {
-    double of[Count];
+    T of[Count];
 
     FANIN_FUNCTION std::uint32_t largest_upper_half() const {
       std::uint32_t largest = 0;
-      unrolled<Count>([&](int i) {
-        const std::uint32_t upper = upper_of(double_bits(of[i]));
-        largest = upper > largest ? upper : largest;
-      });
-      return largest;
+      if constexpr (std::same_as<T, float>) {
+        constexpr std::uint32_t infinity = 0x7f80'0000;
+        unrolled<Count>([&](int i) {
+          const std::uint32_t bits = std::bit_cast<std::uint32_t>(of[i]) & bins::no_sign;
+          largest = bits > largest ? bits : largest;
+        });
+        // That of a denormal number is larger than it would be as a double.
+        return largest >= infinity ? bins::upper_half(~0ULL) : (largest >> 3) + bins::upper_half_of_power(-127);
+      } else {
+        unrolled<Count>([&](int i) {
+          const std::uint32_t upper = upper_of(double_bits(of[i]));
+          largest = upper > largest ? upper : largest;
+        });
+        return largest;
+      }
     }
   };
+  template <int Count, class T>
+  FANIN_FUNCTION static some_numbers<Count, T> some_of(const T* values) {
+    some_numbers<Count, T> x;
+    unrolled<Count>([&](int i) { x.of[i] = values[i]; });
+    return x;
+  }
   template <int Count>
   struct window_and_numbers {
     exact_window window;
     some_numbers<Count> numbers;
   };
+
+  /// How many bins hold all bits of most numbers of moderate range.
+  template <class T>
+  static constexpr int whole_bins = std::same_as<T, float> ? 1 : 2;
+
+  /// Puts an empty window where these numbers are, if they are ordinary ones.
+  template <int Count, class T>
+  FANIN_FUNCTION void place_for(const some_numbers<Count, T>& x) {
+    const std::uint32_t largest = x.largest_upper_half();
+    if (largest < bound()) place(largest);
+  }
+
+  /// 0 where that many bins take all bits of all these numbers, 1 where one more does.
+  template <int Count, class T>
+  FANIN_FUNCTION unsigned effort_for(const some_numbers<Count, T>& x) const {
+    constexpr int digits = std::numeric_limits<T>::digits;
+    constexpr std::uint32_t down = (bins::width * whole_bins<T> - digits + 1) << 20;
+    constexpr std::uint32_t further_down = down + (bins::width << 20);
+    // On the upper half of a double or a float's own bits, of which normal ones' are those of the double, without the
+    // difference of two biases, three places higher.
+    constexpr bool is_float = std::same_as<T, float>;
+    const auto comparable = [](std::uint32_t upper) {
+      if constexpr (is_float) {
+        constexpr std::uint32_t least_normal = bins::upper_half_of_power(-126);
+        constexpr std::uint32_t infinity = bins::upper_half_of_power(128);
+        const std::uint32_t within = upper < least_normal ? least_normal : (upper > infinity ? infinity : upper);
+        return (within - bins::upper_half_of_power(-127)) << 3;
+      } else {
+        return upper;
+      }
+    };
+    constexpr std::uint32_t lowest = is_float ? 0 : nothing;  // no float is so low
+    const std::uint32_t limit = comparable(limit_) - lowest;
+
+    const auto word = [&](int i) {
+      if constexpr (is_float) {
+        return std::bit_cast<std::uint32_t>(x.of[i]) & bins::no_sign;
+      } else {
+        return upper_of(double_bits(x.of[i]));
+      }
+    };
+    std::uint32_t largest = 0;
+    std::uint32_t least = ~0U;
+    unrolled<Count>([&](int i) {
+      largest = word(i) > largest ? word(i) : largest;
+      least = word(i) < least ? word(i) : least;
+    });
+    const bool is_in_range = largest - lowest < limit;
+    const bool has_room = numbers_ <= bins::capacity - most_at_once - Count;
+    if (is_in_range & has_room & (least >= comparable(limit_ - down))) return 0;
+
+    if (least == 0) {
+      least = ~0U;
+      unrolled<Count>([&](int i) { least = !is_zero(x.of[i]) && word(i) < least ? word(i) : least; });
+      if (least == ~0U && has_room) return 0;
+    }
+    if (!is_in_range || !has_room || least < comparable(limit_ - further_down)) return too_much;
+    return least >= comparable(limit_ - down) ? 0 : 1;
+  }
+  template <int Count, class T>
+  FANIN_FUNCTION void add_whole(const some_numbers<Count, T>& x, unsigned effort) {
+    if (effort == 0) {
+      add_to_upper_bins<whole_bins<T>>(x);
+    } else {
+      add_to_upper_bins<whole_bins<T> + 1>(x);
+    }
+    numbers_ += Count;
+  }
+  template <int Whole, int Count, class T>
+  FANIN_FUNCTION void add_to_upper_bins(const some_numbers<Count, T>& numbers) {
+    static_assert(Whole <= Bins);
+    unrolled<Count>([&](int i) {
+      double x = widened(numbers.of[i]);
+      unrolled<Whole - 1>([&](int k) { take_into_bin(k, x); });
+      bin_[Whole - 1] = rounded_sum(bin_[Whole - 1], x);
+    });
+  }
+  /// Any numbers.
+  template <int Count, class T>
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_any(exact_window window,
+                                                                    const some_numbers<Count, T> numbers) {
+    if (window.direct_ > 0) {
+      --window.direct_;
+      window.count_deposits(left(*window.into_, numbers));
+      return window;
+    }
+    constexpr int part = Count < most_at_once ? Count : most_at_once;
+    unrolled<(Count + part - 1) / part>([&](int p) {
+      some_numbers<part> x;
+      unrolled<part>([&](int i) {
+        const int at = p * part + i;
+        x.of[i] = at < Count ? widened(numbers.of[at < Count ? at : 0]) : 0;
+      });
+      window.make_room(x);
+      if (const int below = window.below(x); below > part / 2) {
+        window.misses_ = static_cast<std::int16_t>(window.misses_ + below);
+        window.count_deposits(left(*window.into_, x));
+        window.go_direct_after_misses();
+      } else {
+        window.template fold_tile<0, true>(x);
+        window.count_numbers(part);
+      }
+    });
+    return window;
+  }
 
   /// Sees to it that the window takes all these numbers; 0 for those that go to the accumulator instead.
   template <int Count>
@@ -392,6 +506,15 @@ class exact_window {
     x = now.numbers;
   }
 
+  /// How many of these numbers are below the last bin. Zeros are not.
+  template <int Count>
+  FANIN_FUNCTION int below(const some_numbers<Count>& x) const {
+    const std::uint32_t last = limit_ - (bins::width * Bins << 20);
+    int count = 0;
+    unrolled<Count>([&](int i) { count += upper_of(double_bits(x.of[i])) - 1 < last - 1 ? 1 : 0; });
+    return count;
+  }
+
   /// Numbers below the window's top through the bins from First on, while there is anything left of one.
   template <int First, bool MayGoDirect = false, int Count>
   FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
@@ -404,14 +527,18 @@ class exact_window {
       if (rests != 0) fold_tile<First + 1, MayGoDirect>(x);
     } else {
       const int misses = left(*into_, x);
-      misses_ += misses;
+      misses_ = static_cast<std::int16_t>(misses_ + misses);
       count_deposits(misses);
-      if (MayGoDirect && misses_ >= some_misses && misses_ >= numbers_ / 2) {
-        direct_ = direct_tiles;
-        limit_ = nothing;
-        misses_ = 0;
-      }
+      if (MayGoDirect) go_direct_after_misses();
     }
+  }
+
+  /// Where the window misses many, tiles go past it for a while.
+  FANIN_FUNCTION void go_direct_after_misses() {
+    if (misses_ < some_misses || misses_ < numbers_ / 2) return;
+    direct_ = direct_tiles;
+    limit_ = nothing;
+    misses_ = 0;
   }
 
   FANIN_FUNCTION void leave(double rest) {
@@ -420,10 +547,10 @@ class exact_window {
     ++misses_;
   }
 
-  /// Before one more tile of numbers could overflow a bin, the bins are emptied.
+  /// Before `most_at_once` more numbers could overflow a bin, the bins are emptied.
   FANIN_FUNCTION void count_numbers(int numbers) {
     numbers_ += numbers;
-    if (numbers_ > bins::capacity - numbers) *this = settled(*this);
+    if (numbers_ > bins::capacity - most_at_once) *this = settled(*this);
   }
   FANIN_FUNCTION void settle() {
     // A window that one large number has lifted above all others would miss them for ever. The next number moves it.
@@ -446,7 +573,7 @@ class exact_window {
   FANIN_FUNCTION void place(std::uint32_t upper) { place_top(bins::top_for(static_cast<int>(upper >> 20), Bins)); }
   FANIN_FUNCTION void place_top(int top) {
     constexpr int least = bins::top_for(0, Bins);
-    top_ = top < least ? least : top;
+    top_ = static_cast<std::int16_t>(top < least ? least : top);
     limit_ = bound() == 0 ? nothing : bins::upper_half_of_power(top_);
     unrolled<Bins>([&](int k) { bin_[k] = bins::anchor(top_, k); });
   }
@@ -478,13 +605,13 @@ class exact_window {
     }
     return {window, x};
   }
-  /// What no bin took to the accumulator, and how much that was.
-  template <int Count>
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int left(Accumulator& into, const some_numbers<Count> rests) {
+  /// What no bin takes to the accumulator, and how much that was.
+  template <int Count, class T>
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int left(Accumulator& into, const some_numbers<Count, T> numbers) {
     int deposits = 0;
-    for (int i = 0; i < Count; ++i) {
-      if (rests.of[i] == 0) continue;
-      deposit_number(into, double_bits(rests.of[i]));
+    for (const T number : numbers.of) {
+      if (is_zero(number)) continue;
+      into.add_shared(number);
       ++deposits;
     }
     return deposits;
@@ -515,23 +642,34 @@ class exact_window {
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_number(Accumulator& into, std::uint64_t bits) {
     into.add_shared(bits);
   }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_integer(Accumulator& into, std::uint64_t magnitude,
-                                                                   int exponent, bool is_negative) {
-    into.add_shared(magnitude, exponent, is_negative);
+  /// A sum's digits to the accumulator, and how many there were.
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int put(Accumulator& into, const sum_type sum) {
+    int deposits = 0;
+    for (int k = 0; k < sum_type::digits; ++k) {
+      const std::int64_t held = sum.digit[k];
+      if (held == 0) continue;
+      const auto magnitude = static_cast<std::uint64_t>(held < 0 ? -held : held);
+      into.add_shared(magnitude, sum.unit(k), held < 0);
+      ++deposits;
+    }
+    return deposits;
   }
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void hand_carries_on(Accumulator& into) { into.carry_shared(); }
 
   Accumulator* into_ = nullptr;
   double bin_[Bins] = {};
   std::int64_t held_[Bins] = {};  ///< of earlier fillings of the bins
+#if !defined(__CUDA_ARCH__)
   std::uint32_t bound_ = 0;
+#endif
   std::uint32_t limit_ = nothing;  ///< the upper half of the window's top
-  std::int32_t top_ = 0;
-  std::int32_t numbers_ = 0;  ///< in the bins
-  std::int32_t settled_ = 0;
-  std::int32_t misses_ = 0;
-  std::int32_t direct_ = 0;  ///< tiles that go past the window
+  std::int32_t numbers_ = 0;       ///< in the bins
   std::int32_t deposits_ = 0;
+  // What only the rare paths look at takes two registers.
+  std::int16_t top_ = 0;
+  std::int16_t settled_ = 0;
+  std::int16_t misses_ = 0;
+  std::int16_t direct_ = 0;  ///< tiles that go past the window
 };
 
 }  // namespace fanin::detail
