@@ -148,6 +148,84 @@ TEST_F(cuda_exact, long_arrays) {
   }
 }
 
+/// Blocks whose numbers have little in common: only some have anything in scratch, and their sums are of different
+/// scales.
+TEST_F(cuda_exact, blocks_of_different_kinds) {
+  fanin::cuda gpu;
+  constexpr std::size_t n = 300'000;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const std::vector<double> wild = of_all_exponents<double>(n, 5);
+  std::vector<std::vector<double>> arrays;
+  for (const double scale : {1.0, 0x1p-20, 0x1p-300, 0.0}) {
+    std::vector<double> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = uniform(random) * (i < n / 2 ? 1 : scale);
+    arrays.push_back(x);
+    for (std::size_t i = n / 3; i < n / 3 + 5'000; ++i) x[i] = wild[i];
+    arrays.push_back(x);
+    x[n / 7] = std::numeric_limits<double>::infinity();
+    arrays.push_back(x);
+    for (std::size_t i = 0; i < n; ++i) x[i] = i % 13 == 0 ? uniform(random) : 0.0;
+    arrays.push_back(x);
+  }
+  for (const std::vector<double>& host : arrays) {
+    const placed<double, fanin::cuda> x(gpu, host);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    for (const fanin::cuda_tuning tuning : {fanin::cuda_tuning{}, fanin::cuda_tuning{.block_size = 64},
+                                            fanin::cuda_tuning{.block_size = 1024, .grid_size = 50}}) {
+      expect_bits(fanin::reduce(gpu.with(tuning), x.span(), fanin::exact_sum<double>{}), expected,
+                  "blocks of " + std::to_string(tuning.block_size));
+    }
+  }
+}
+
+/// Every number of elements at which the blocks change, and one that leaves a block nothing.
+TEST_F(cuda_exact, sizes_at_which_the_grid_changes) {
+  fanin::cuda gpu;
+  const std::vector<float> all = telling_arrays<float>(4'400'000).front();
+  const placed<float, fanin::cuda> x(gpu, all);
+  for (const std::size_t vectors : {1'024, 4'096, 4 * 256 * 132, 8 * 512 * 132, 1'050'000}) {
+    for (const int more : {-1, 0, 1, 5}) {
+      const std::size_t n = 4 * vectors + static_cast<std::size_t>(4 * more) + 3;
+      const std::vector<float> host(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+      expect_bits(fanin::reduce(gpu, x.span().subspan(0, n), fanin::exact_sum<float>{}),
+                  fanin::reduce(fanin::serial{}, host, fanin::exact_sum<float>{}), "n = " + std::to_string(n));
+    }
+  }
+}
+
+TEST_F(cuda_exact, several_sums_and_accumulators_as_results) {
+  fanin::cuda gpu;
+  for (const std::vector<double>& host : telling_arrays<double>(150'001)) {
+    const placed<double, fanin::cuda> x(gpu, host);
+    using to_accumulator = fanin::exact_sum<double, fanin::exact_accumulator>;
+    const auto expected = fanin::reduce(fanin::serial{}, host, to_accumulator{});
+    EXPECT_EQ(fanin::reduce(gpu, x.span(), to_accumulator{}).serialise(), expected.serialise());
+    const auto several = fanin::reduce(gpu, x.span(), fanin::exact_sum<double>{}, fanin::min<double>{},
+                                       to_accumulator{}, fanin::exact_sum<double, float>{});
+    expect_bits(fanin::get<0>(several), expected.value(), "the first of four");
+    EXPECT_EQ(fanin::get<1>(several), fanin::reduce(fanin::serial{}, host, fanin::min<double>{}));
+    EXPECT_EQ(fanin::get<2>(several).serialise(), expected.serialise());
+    expect_bits(fanin::get<3>(several), expected.value_as<float>(), "the last of four");
+  }
+}
+
+/// The other ways to finish, in which accumulators travel.
+TEST_F(cuda_exact, other_strategies) {
+  namespace strategy = fanin::cuda_strategy;
+  fanin::cuda gpu;
+  for (const std::vector<double>& host : telling_arrays<double>(200'000)) {
+    const placed<double, fanin::cuda> x(gpu, host, 1);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    const auto check = [&](const auto& exec, const char* name) {
+      expect_bits(fanin::reduce(exec, x.span(), fanin::exact_sum<double>{}), expected, name);
+    };
+    check(gpu.with<strategy::one_pass_bulk>(), "one_pass_bulk");
+    check(gpu.with<strategy::cluster>(), "cluster");
+    check(gpu.with<strategy::finished_by<strategy::one_pass, fanin::cuda_stage::grid::last_block>>(), "last_block");
+  }
+}
+
 TEST_F(cuda_exact, complex_numbers) {
   using complex = std::complex<float>;
   fanin::cuda gpu;

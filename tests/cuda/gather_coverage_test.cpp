@@ -84,6 +84,27 @@ struct record {
   void join(std::int64_t& into, std::int64_t from) const { into += from; }
 };
 
+/// The same for one that tells the effort of tiles, of which it finds all there are.
+template <class T>
+struct record_by_effort : record<T> {
+  template <int Rows, int Columns>
+  void fold_tile(std::int64_t& acc, const T* values, std::int64_t start, std::int64_t row_step, int rows) const {
+    for (int k = 0; k < rows * Columns; ++k) {
+      this->fold(acc, values[k], start + k / Columns * row_step + k % Columns);
+    }
+  }
+  template <int Count>
+  unsigned effort(const std::int64_t&, const T* values) const {
+    const std::int64_t index = index_in(values[0]) / 7;
+    return index % 3 == 2 ? ~0U : static_cast<unsigned>(index % 3 == 1);
+  }
+  template <int Count>
+  void fold_easy(std::int64_t& acc, const T* values, unsigned effort) const {
+    if (effort > 1) *this->wrong = true;
+    for (int k = 0; k < Count; ++k) this->fold(acc, values[k], index_in(values[k]));
+  }
+};
+
 struct grid {
   unsigned blocks;
   unsigned threads;
@@ -102,13 +123,13 @@ const std::vector<std::int64_t>& counts() {
 }
 
 /// Runs `gather(composite, state)` in every thread of every grid, and looks at what was visited.
-template <class T = std::int64_t, class Gather>
+template <class T = std::int64_t, class Reducer = record<T>, class Gather>
 void expect_coverage(std::int64_t first, std::int64_t count, const std::string& name, const Gather& gather) {
   for (const auto [blocks, threads] : grids()) {
     std::vector<std::uint8_t> visits(static_cast<std::size_t>(count) + 1, 0);
     bool wrong = false;
     std::int64_t total = 0;
-    const auto c = fanin::detail::make_composite(record<T>{visits.data(), first, &wrong});
+    const auto c = fanin::detail::make_composite(Reducer{visits.data(), first, &wrong});
     for_every_thread(blocks, threads, [&] {
       auto scratch = c.identity();
       auto state = c.begin(scratch);
@@ -201,6 +222,26 @@ void check_vectors(const char* name) {
                       [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<1>(source, c, state); });
       expect_coverage(0, count, where + ", strided",
                       [&](const auto& c, auto& state) { fanin::detail::gather_grid_stride(source, c, state); });
+    }
+  }
+}
+
+TEST(gather_coverage, tiles_by_effort) {
+  using by_effort = record_by_effort<std::int64_t>;
+  static_assert(fanin::detail::composite<by_effort>::has_effort<std::int64_t>);
+  static_assert(!fanin::detail::composite<record<std::int64_t>>::has_effort<std::int64_t>);
+  for (const std::int64_t count : counts()) {
+    const index_source<index_itself> source{{}, -5, count};
+    expect_coverage<std::int64_t, by_effort>(-5, count, "8 indices", [&](const auto& c, auto& state) {
+      fanin::detail::gather_vectorised<8>(source, c, state);
+    });
+    for (std::size_t offset = 0; offset < 3; ++offset) {
+      std::vector<std::int64_t> memory(offset + static_cast<std::size_t>(count) + 1);
+      for (std::int64_t i = 0; i < count; ++i) memory[offset + static_cast<std::size_t>(i)] = i;
+      const auto span = make_span_source<std::int64_t>(memory.data() + offset, count);
+      expect_coverage<std::int64_t, by_effort>(
+          0, count, "by vectors from element " + std::to_string(offset),
+          [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<4>(span, c, state); });
     }
   }
 }

@@ -23,6 +23,10 @@ inline thread_local fanin_test::dimension blockIdx;
 inline thread_local fanin_test::dimension blockDim;
 inline thread_local fanin_test::dimension gridDim;
 
+// A warp of the one thread that runs.
+inline int __all_sync(unsigned, int predicate) { return predicate; }
+inline unsigned __shfl_xor_sync(unsigned, unsigned value, unsigned) { return value; }
+
 namespace fanin_test {
 
 /// Runs `thread` once for every thread of a grid, one after the other.

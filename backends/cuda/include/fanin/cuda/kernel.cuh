@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/grid/cluster.cuh>
 #include <fanin/cuda/grid/last_block.cuh>
+#include <fanin/cuda/grid/watched_flushes.cuh>
 #include <fanin/cuda/grid/watching_block.cuh>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/session.hpp>
@@ -128,6 +130,13 @@ inline constexpr bool finishes_in_scratch = Composite::has_state_in_scratch && S
                                             (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
                                              Strategy::recipe.grid == cuda_stage::grid::last_block);
 
+/// Whether blocks hand their parcels to the watching block.
+template <class Strategy, class Composite>
+inline constexpr bool hands_over_parcels = finishes_in_scratch<Strategy, Composite> && Composite::hands_over_flushes &&
+                                           Strategy::recipe.grid == cuda_stage::grid::watching_block &&
+                                           Strategy::recipe.memory != cuda_stage::memory::global &&
+                                           Composite::largest_beside_scratch <= largest_shuffled_accumulator;
+
 /// Of the accumulators that threads hand each other.
 template <class Strategy, class Composite>
 inline constexpr std::size_t largest_travelling =
@@ -136,8 +145,14 @@ inline constexpr std::size_t largest_travelling =
 /// Whether the blocks' partial results are handed over in tagged units: those in scratch or slots are not.
 template <class Strategy, class Composite>
 inline constexpr bool is_watched =
-    Strategy::recipe.grid == cuda_stage::grid::watching_block && !finishes_in_scratch<Strategy, Composite> &&
-    !goes_through_slots(Strategy::recipe, largest_travelling<Strategy, Composite>);
+    hands_over_parcels<Strategy, Composite> ||
+    (Strategy::recipe.grid == cuda_stage::grid::watching_block && !finishes_in_scratch<Strategy, Composite> &&
+     !goes_through_slots(Strategy::recipe, largest_travelling<Strategy, Composite>));
+
+/// What a block hands over.
+template <class Strategy, class Composite>
+using partial_of = std::conditional_t<hands_over_parcels<Strategy, Composite>, typename Composite::parcel_type,
+                                      typename Composite::accumulator_type>;
 
 /// In the last block: the partial results of all blocks, of which scratch holds this one's. Ends with a barrier.
 template <class Strategy, class Composite, std::size_t... I>
@@ -177,6 +192,61 @@ __device__ void finish_in_scratch(const Composite& c, typename Composite::accumu
     join_partials_in_scratch<Strategy>(c, scratch, partials, self, memory, typename Composite::indices{});
   }
   if (threadIdx.x == 0) destination.deliver(c.result(scratch));
+}
+
+/// Delivers what the threads of all blocks drained, and what is in scratch.
+template <class Strategy, class Composite>
+__device__ void finish_parcels(const Composite& c, typename Composite::state_type& state,
+                               typename Composite::accumulator_type& scratch, const contributor& self,
+                               const cuda_workspace& work, void* memory, std::uint32_t number,
+                               const cuda_destination<typename Composite::result_type>& destination) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
+  constexpr typename Composite::indices indices{};
+  auto parcel = drained(c, state, indices);
+  join_parcels_in_block<Strategy, largest>(c, parcel, scratch, memory, indices);
+  if (self.count > 1) {
+    const left_scratches<accumulator> left(work.values, gridDim.x);
+    if (!self.finishes()) {
+      constexpr unsigned warp = 32;
+      if (threadIdx.x < warp) publish_parcel(c, parcel, scratch, self, left, work.scratch, number);
+      return;
+    }
+    gather_parcels<Strategy, largest>(c, parcel, scratch, self, left, work.scratch, number, memory);
+  }
+  if (threadIdx.x == 0) destination.deliver(result_of_parcel(c, parcel, scratch, indices));
+  if (self.count > 1) close_launch(work.scratch, number);
+}
+
+/// Whether a value is zeros alone, as far as the compiler can tell.
+template <class T>
+constexpr bool is_all_zeros(const T& value) {
+  struct bytes {
+    unsigned char of[sizeof(T)];
+  };
+  const bytes as_bytes = std::bit_cast<bytes>(value);
+  for (const unsigned char byte : as_bytes.of) {
+    if (byte != 0) return false;
+  }
+  return true;
+}
+template <class Composite>
+inline constexpr bool has_zero_identity = false;
+template <class Composite>
+  requires(Composite::is_stateless && requires { typename std::bool_constant<is_all_zeros(Composite{}.identity())>; })
+inline constexpr bool has_zero_identity<Composite> = is_all_zeros(Composite{}.identity());
+
+/// Scratch of a block at its beginning, by all its threads. Ends with a barrier.
+template <class Composite>
+__device__ void begin_scratch(const Composite& c, typename Composite::accumulator_type& scratch) {
+  if constexpr (has_zero_identity<Composite> && sizeof(scratch) % sizeof(uint4) == 0) {
+    constexpr auto words = static_cast<unsigned>(sizeof(scratch) / sizeof(uint4));
+    auto* const to = reinterpret_cast<uint4*>(&scratch);
+    for (unsigned k = threadIdx.x; k < words; k += blockDim.x) to[k] = uint4{0, 0, 0, 0};
+  } else if (threadIdx.x == 0) {
+    scratch = c.identity();
+  }
+  __syncthreads();
 }
 
 /// A grid that was started before the end of the one before it in its stream waits for that here, before it touches
@@ -223,15 +293,19 @@ __global__ void __launch_bounds__(1024)
     if constexpr (Composite::has_any_state) {
       __shared__ alignas(16) unsigned char storage[sizeof(accumulator)];
       accumulator& scratch = *reinterpret_cast<accumulator*>(storage);
-      if (threadIdx.x == 0) scratch = value;
-      __syncthreads();
+      begin_scratch(c, scratch);
       auto state = c.begin(scratch);
       gather<Strategy>(source, c, state, work.chunks, shared);
-      combine_states<Strategy, largest>(c, state, scratch, memory, typename Composite::indices{});
-      if constexpr (finishes_in_scratch<Strategy, Composite>) {
-        finish_in_scratch<Strategy>(c, scratch, self, work, memory, destination);
-      } else if (threadIdx.x == 0) {
-        value = scratch;
+      if constexpr (hands_over_parcels<Strategy, Composite>) {
+        finish_parcels<Strategy>(c, state, scratch, self, work, memory, number, destination);
+        return;
+      } else {
+        combine_states<Strategy, largest>(c, state, scratch, memory, typename Composite::indices{});
+        if constexpr (finishes_in_scratch<Strategy, Composite>) {
+          finish_in_scratch<Strategy>(c, scratch, self, work, memory, destination);
+        } else if (threadIdx.x == 0) {
+          value = scratch;
+        }
       }
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
       combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));

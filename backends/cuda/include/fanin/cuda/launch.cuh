@@ -38,8 +38,9 @@ inline constexpr int most_words_that_are_posted = 512;
 
 /// Not with a reducer that has members: its join may follow a pointer to where only the device can.
 template <class Strategy, class Composite>
-inline constexpr bool may_post_partials = is_watched<Strategy, Composite> && Composite::is_stateless &&
-                                          Strategy::recipe.block == cuda_stage::block::warp_shuffle;
+inline constexpr bool may_post_partials =
+    is_watched<Strategy, Composite> && Composite::is_stateless && !Composite::has_any_state &&
+    Strategy::recipe.block == cuda_stage::block::warp_shuffle;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -51,7 +52,8 @@ cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Sourc
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool tagged = is_watched<Strategy, Composite>;
   constexpr std::size_t partial_bytes =
-      tagged ? static_cast<std::size_t>(tagged_units(sizeof(accumulator))) * sizeof(tagged_unit) : sizeof(accumulator);
+      tagged ? static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))) * sizeof(tagged_unit)
+             : sizeof(accumulator);
   const auto threads = static_cast<std::size_t>(plan.launch.block_size);
   const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
   const std::size_t bytes =
@@ -63,6 +65,11 @@ cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Sourc
   work.scratch =
       session.scratch(tagged ? cuda_session::partials::tagged : cuda_session::partials::plain, bytes + values);
   work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
+  if constexpr (hands_over_parcels<Strategy, Composite>) {
+    // Not behind the tagged units: another launch takes these words for units, and one may equal its number.
+    const std::size_t left = left_scratches<accumulator>::bytes(largest_grid);
+    work.values = session.scratch(cuda_session::partials::plain, left).partials;
+  }
   work.chunks = plan.chunks;
   const int contributors = plan.launch.grid_size / recipe.cluster_size;
   if constexpr (may_post_partials<Strategy, Composite>) {

@@ -75,9 +75,34 @@ std::int64_t units_of(const Source& source) {
 template <class Source>
 inline constexpr int loads_of_unit = static_cast<int>(std::max<std::size_t>(Source::value_size, 16) / 16);
 
+/// Blocks that hand over parcels, where the tuning does not say: one a multiprocessor, or a lone one, and the smaller,
+/// the fewer units there are, since the threads of a block join what they hold. On an H200, exact_sum<float>: 2^10
+/// elements 2.2 us instead of 2.8 with 1024 threads, 2^16 4.2 instead of 6.1, 2^20 6.0 instead of 7.1. As many threads
+/// as a multiprocessor takes from 2^22 on.
+struct parcel_block {
+  static constexpr int few_threads = 256;
+  static constexpr int some_threads = 512;
+  static constexpr int all_threads = 1024;
+
+  int block_size = all_threads;
+  bool is_lone = false;
+
+  static parcel_block for_units(std::int64_t units, int multiprocessors) {
+    if (units <= 4 * few_threads) return {few_threads, true};
+    if (units <= 8 * some_threads) return {some_threads, true};
+    if (units <= std::int64_t{4} * few_threads * multiprocessors) return {few_threads, false};
+    if (units <= std::int64_t{8} * some_threads * multiprocessors) return {some_threads, false};
+    return {};
+  }
+};
+
+template <class Strategy, class Composite>
+inline constexpr bool plans_parcel_blocks =
+    hands_over_parcels<Strategy, Composite> && Strategy::recipe.thread == cuda_stage::thread::vectorised;
+
 /// The block size: the tuning's, or the recipe's, less where accumulators would not fit.
 template <class Strategy, class Composite>
-void plan_block(cuda_launch& launch, const cuda_tuning& tuning) {
+void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t units, int multiprocessors) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
   constexpr std::size_t accumulator_bytes =
@@ -89,7 +114,9 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning) {
   const auto shared_bytes = [&] { return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, largest); };
   if (tuning.block_size == 0) {
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
-    if (finishes_in_scratch<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
+    if (plans_parcel_blocks<Strategy, Composite>) {
+      launch.block_size = parcel_block::for_units(units, multiprocessors).block_size;
+    } else if (finishes_in_scratch<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
       launch.block_size = scratch_block_size;
     }
     if (recipe.memory == cuda_stage::memory::shared) {
@@ -114,7 +141,7 @@ constexpr cuda_grid_tuning grid_tuning_for(int compute_capability, std::size_t e
 }
 
 /// A grid of as many blocks as the elements need, or a persistent one.
-template <class Strategy, class Source>
+template <class Strategy, class Composite, class Source>
 void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors,
                const cuda_kernel_facts& facts) {
   constexpr cuda_recipe recipe = Strategy::recipe;
@@ -147,8 +174,17 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
     launch.grid_size = plan.largest_grid = asked;
     return;
   }
-  plan.largest_grid = grid_of(blocks_per_sm);
   const std::int64_t units = units_of<Strategy>(source);
+  if constexpr (plans_parcel_blocks<Strategy, Composite>) {
+    if (tuning == cuda_tuning{}) {
+      const bool is_lone = parcel_block::for_units(units, multiprocessors).is_lone;
+      plan.largest_grid = multiprocessors;
+      const std::int64_t blocks = is_lone ? 1 : (units - 1) / threads_of_block + 1;
+      launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
+      return;
+    }
+  }
+  plan.largest_grid = grid_of(blocks_per_sm);
   const std::int64_t blocks = (units - 1) / threads_of_block + 1;
   launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
   if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
@@ -182,7 +218,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
     refuse<Strategy>("its grid follows from the number of elements; leave grid_size and blocks_per_sm at 0");
   }
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
-  plan_block<Strategy, Composite>(plan.launch, tuning);
+  plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
 
   const cuda_kernel_facts facts =
       facts_of<Strategy, Source, Composite>(kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes);
@@ -195,7 +231,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   check_fits<Strategy, Composite>(facts, plan.launch);
   plan.options.starts_early = facts.starts_early && recipe.grid == cuda_stage::grid::watching_block;
   plan.options.cluster_size = recipe.cluster_size;
-  plan_grid<Strategy>(plan, tuning, source, session.multiprocessors(), facts);
+  plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
   return plan;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/reducer.hpp>
 
@@ -19,28 +21,46 @@ __device__ inline int least_in_warp(int value) {
 #endif
 }
 
-/// Lane 0 gets what the warp's 32 lanes hold: brought to one scale, and joined as a tree of shuffles. What cannot be
-/// brought there goes to scratch.
+__device__ inline std::uint32_t sum_in_warp(std::uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffu, value);
+#else
+#pragma unroll
+  for (unsigned delta = 16; delta > 0; delta /= 2) value += __shfl_xor_sync(0xffffffffu, value, delta);
+  return value;
+#endif
+}
+
+/// To a scale; what cannot be brought there goes to scratch.
+template <class R>
+__device__ void rescale_or_deposit(const R& reducer, typename R::flush_type& held, int scale,
+                                   reducer_accumulator_t<R>& scratch) {
+  if (reducer.rescale(held, scale)) return;
+  reducer.deposit(held, scratch);
+  reducer.rescale(held, scale);
+}
+
+/// Lane 0 gets what the warp's 32 lanes hold: brought to one scale, and joined at once or as a tree of shuffles.
 template <class R>
 __device__ void join_flushes_in_warp(const R& reducer, typename R::flush_type& held,
                                      reducer_accumulator_t<R>& scratch) {
   __syncwarp();
-  const int least = least_in_warp(reducer.scale(held));
-  if (!reducer.rescale(held, least)) {
-    reducer.deposit(held, scratch);
-    held = {};
-    reducer.rescale(held, least);
-  }
+  rescale_or_deposit(reducer, held, least_in_warp(reducer.scale(held)), scratch);
   __syncwarp();
+  const auto sum = [](std::uint32_t value) { return sum_in_warp(value); };
+  if constexpr (requires { reducer.join_lanes(held, sum); }) {
+    reducer.join_lanes(held, sum);
+  } else {
 #pragma unroll
-  for (unsigned delta = 16; delta > 0; delta /= 2) reducer.join(held, shuffle_down(held, delta));
+    for (unsigned delta = 16; delta > 0; delta /= 2) reducer.join(held, shuffle_down(held, delta));
+  }
 }
 
-/// Empties the states of a block's threads into `scratch`: as combine_by_warp_shuffle, so that mostly one thread
-/// touches it, whose atomics nobody waits for. Two barriers; scratch of 32 flush_types; blocks of whole warps up to
-/// 1024 threads. Ends with a barrier.
+/// Joins what a block's threads hold, as combine_by_warp_shuffle: thread 0 gets it, but for what went to scratch. Two
+/// barriers; scratch of 32 flush_types; blocks of whole warps up to 1024 threads. Ends with a barrier.
 template <class R>
-__device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reducer_accumulator_t<R>& scratch) {
+__device__ void join_flushes_in_block(const R& reducer, typename R::flush_type& held,
+                                      reducer_accumulator_t<R>& scratch) {
   using held_type = typename R::flush_type;
   __shared__ alignas(16) unsigned char storage[32 * sizeof(held_type)];
   held_type* const of_warp = reinterpret_cast<held_type*>(storage);
@@ -48,7 +68,6 @@ __device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reduce
   const unsigned warp = threadIdx.x / 32;
   const unsigned warps = blockDim.x / 32;
 
-  held_type held = reducer.drain(state);
   join_flushes_in_warp(reducer, held, scratch);
   if (warps > 1) {
     if (lane == 0) of_warp[warp] = held;
@@ -59,6 +78,15 @@ __device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reduce
       join_flushes_in_warp(reducer, held, scratch);
     }
   }
+  __syncthreads();
+}
+
+/// Empties the states of a block's threads into `scratch`, so that mostly one thread touches it, whose atomics nobody
+/// waits for. Ends with a barrier.
+template <class R>
+__device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reducer_accumulator_t<R>& scratch) {
+  typename R::flush_type held = reducer.drain(state);
+  join_flushes_in_block(reducer, held, scratch);
   if (threadIdx.x == 0) reducer.deposit(held, scratch);
   __syncthreads();
 }

@@ -47,14 +47,20 @@ __device__ bool is_last_block(const T& value, const contributor& self, T* partia
   return is_last;
 }
 
+/// Copies word by word, each of `workers` threads its share.
+template <class T>
+__device__ void copy_by_threads(T* to, const T& from, unsigned worker, unsigned workers) {
+  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
+  const auto* const source = reinterpret_cast<const unit*>(&from);
+  auto* const target = reinterpret_cast<unit*>(to);
+  for (unsigned k = worker; k < sizeof(T) / sizeof(unit); k += workers) target[k] = source[k];
+}
+
 /// The same for a partial result in shared memory, which all threads write out. Two barriers more.
 template <class T>
 __device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket) {
   __shared__ bool is_last;
-  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
-  const auto* const from = reinterpret_cast<const unit*>(&shared);
-  auto* const to = reinterpret_cast<unit*>(partials + self.index);
-  for (unsigned k = threadIdx.x; k < sizeof(T) / sizeof(unit); k += blockDim.x) to[k] = from[k];
+  copy_by_threads(partials + self.index, shared, threadIdx.x, blockDim.x);
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();

@@ -72,10 +72,27 @@ __device__ void gather_bulk(const span_source<T>& source, const Composite& c, ty
     filled[stage].wait(parity);
     const vector* const from = stages + stage * vectors_of_tile;
     const std::int64_t first = source.head + tile * vectors_of_tile * width;
+    if constexpr (Composite::has_any_state) {
+      // Several vectors at once: an exact sum looks at the range of all of them.
+#pragma unroll 1
+      for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += Loads * static_cast<int>(blockDim.x)) {
+        vector v[Loads];
+        int rows = 0;
+#pragma unroll
+        for (int j = 0; j < Loads; ++j) {
+          const int at = k + j * static_cast<int>(blockDim.x);
+          rows += at < vectors_of_tile ? 1 : 0;
+          v[j] = from[at < vectors_of_tile ? at : k];
+        }
+        c.template fold_tile<Loads, width>(state, v[0].element, first + std::int64_t{k} * width,
+                                           std::int64_t{blockDim.x} * width, rows);
+      }
+    } else {
 #pragma unroll 4
-    for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += static_cast<int>(blockDim.x)) {
-      const vector v = from[k];
-      c.template fold_tile<1, width>(state, v.element, first + std::int64_t{k} * width, 0, 1);
+      for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += static_cast<int>(blockDim.x)) {
+        const vector v = from[k];
+        c.template fold_tile<1, width>(state, v.element, first + std::int64_t{k} * width, 0, 1);
+      }
     }
     __syncthreads();  // everybody has read the stage before it is filled again
     const std::int64_t next = tile + static_cast<std::int64_t>(bulk_stages) * gridDim.x;

@@ -92,6 +92,7 @@ template <class T>
 struct span_source {
   static constexpr bool has_vectors = true;
   static constexpr int arrays = 1;
+  using value_type = T;
   static constexpr std::size_t value_size = sizeof(T);
   using vector = vector_of<T>;
   static constexpr int width = vector::width;
