@@ -276,9 +276,10 @@ class basic_exact_accumulator {
     /// As two's complement, of which only the uppermost digit has a sign.
     FANIN_FUNCTION static void add_digits(std::int64_t* to, std::uint32_t low, std::uint32_t mid, std::uint32_t high,
                                           bool is_negative) {
-      const std::uint32_t sign = is_negative ? ~0U : 0;
-      detail::atomic_fetch_add_digits(to, std::uint64_t{low ^ sign} + (is_negative ? 1 : 0), mid ^ sign,
-                                      std::int64_t{high} ^ (is_negative ? -1 : 0));
+      const std::uint32_t one = is_negative ? 1 : 0;
+      const std::uint32_t sign = 0 - one;  // by arithmetic, as above
+      detail::atomic_fetch_add_digits(to, std::uint64_t{low ^ sign} + one, mid ^ sign,
+                                      std::int64_t{high} ^ -std::int64_t{one});
     }
   };
 
