@@ -6,6 +6,7 @@
 
 #include "cuda/block_stages.hpp"
 #include "cuda/catalogue_support.hpp"
+#include "exact/values.hpp"
 
 /// Small sizes of everything that runs on the device, for compute-sanitizer: each stage, one block and several, tails
 /// and misaligned heads. racecheck sees shared memory only: the stages of the rows in global memory run there too.
@@ -135,6 +136,25 @@ TEST_F(cuda_sanitizer, elements_of_every_size) {
     EXPECT_EQ(fanin::reduce(gpu, octets.span(), fanin::sum<octet>{}).lane[7], static_cast<std::int64_t>(8 * n));
     const placed<triple, fanin::cuda> triples(gpu, std::vector<triple>(n, triple{1, 2, 3}), 1);
     EXPECT_EQ(fanin::reduce(gpu, triples.span(), fanin::sum<triple>{}).c, static_cast<std::int32_t>(3 * n));
+  }
+}
+
+/// Of moderate numbers, which stay out of scratch, and of any.
+TEST_F(cuda_sanitizer, exact_sums) {
+  fanin::cuda gpu;
+  for (const std::size_t n : small_sizes) {
+    for (const bool is_moderate : {true, false}) {
+      std::vector<double> host = of_all_exponents<double>(n, 3);
+      if (is_moderate) {
+        for (std::size_t i = 0; i < n; ++i) host[i] = 0.1 * static_cast<double>(i + 1);
+      }
+      const placed<double, fanin::cuda> x(gpu, host, 1);
+      const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+      for (const fanin::cuda_tuning tuning :
+           {fanin::cuda_tuning{}, fanin::cuda_tuning{.block_size = 96, .grid_size = 3}}) {
+        EXPECT_EQ(fanin::reduce(gpu.with(tuning), x.span(), fanin::exact_sum<double>{}), expected);
+      }
+    }
   }
 }
 

@@ -42,8 +42,8 @@
 ///   flush_type, small and trivially copyable, which adds nothing as it is made, with
 ///   drain(thread_state&)                   -> flush_type: what a flush has in hand; the state is then empty
 ///   scale(const flush_type&)               -> int: INT_MAX for what holds nothing
-///   rescale(flush_type&, int scale)        -> bool: to that scale, which is not above its own; false, and as it was,
-///                                             where that does not go
+///   rescale(flush_type&, int scale)        -> bool: to that scale, which is not above its own; false, and worth the
+///                                             same, where that does not go
 ///   join(flush_type&, const flush_type&)   of one scale
 ///   deposit(flush_type&, acc& scratch)     it holds nothing then
 /// by which a CUDA block's threads bring what they hold to the least scale among them and join it, before it goes to
@@ -54,9 +54,8 @@
 ///   join_shared(acc& scratch, const Of& of, unsigned count, unsigned worker, unsigned workers)
 /// by which all threads of a block join the accumulators of(0), ..., of(count - 1) of other blocks at once: it does
 /// this worker's share of it, and touches scratch as above. Without it one accumulator after the other is joined;
-///   in_scratch(const flush_type&) -> bool: whether the state that was drained, one that was joined or a deposit has
-///   put
-///                                          anything into scratch
+///   in_scratch(const flush_type&) -> bool: whether the state that was drained, one that was joined or a deposit
+///                                          has put anything into scratch
 ///   result(const flush_type&)     -> result_type, where nothing is there
 /// by which, with join_shared, blocks hand each other their flush_type (of up to 64 bytes or so) alone, and scratch
 /// only where something is there.
