@@ -385,7 +385,44 @@ TYPED_TEST(exact_protocol, what_was_drained_takes_more_than_a_window) {
     expected = std::ldexp(static_cast<TypeParam>(sign * (3'000 * 1.75L + std::ldexp(1.0L, -30))), doublings);
     EXPECT_FALSE(reducer.in_scratch(held));
     EXPECT_EQ(reducer.result(held), expected);
+    for (const int down : {1, 10, 20, 22, 23, 60}) {
+      auto lower = held;
+      EXPECT_FALSE(reducer.rescale(lower, reducer.scale(held) - down) && down > 10) << down;
+      EXPECT_EQ(reducer.result(lower), expected) << down;
+    }
   }
+}
+
+/// Numbers with all their bits at every distance from the window's top, so that each bin takes its last bit once.
+TYPED_TEST(exact_protocol, every_distance_from_the_top) {
+  using T = TypeParam;
+  for (int down = 0; down < 140; ++down) {
+    const T number = std::ldexp(std::nextafter(T{2}, T{0}), -down);
+    if (number < std::numeric_limits<T>::min()) break;
+    std::vector<T> x(8, T{1});
+    x.insert(x.end(), 16, number);
+    x.insert(x.end(), 8, T{-1});
+    SCOPED_TRACE(down);
+    expect_sum_of_tiles<4, 2>(x);
+    x.assign(8, T{1});
+    for (int i = 0; i < 4; ++i) x.insert(x.end(), {number, T{0}, T{0}, number});
+    x.insert(x.end(), 8, T{-1});
+    expect_sum_of_tiles<4, 2>(x);
+  }
+}
+
+/// However many numbers went to scratch, the sum says that there are some: carries begin the count anew.
+TYPED_TEST(exact_protocol, what_is_in_scratch_is_never_forgotten) {
+  const fanin::exact_sum<TypeParam> reducer;
+  auto scratch = reducer.identity();
+  auto state = reducer.begin(scratch);
+  EXPECT_FALSE(reducer.in_scratch(reducer.drain(state)));
+  int forgotten = 0;
+  for (int i = 0; i < (1 << 18) + 100; ++i) {
+    reducer.fold(state, infinity<TypeParam>, i);
+    forgotten += reducer.in_scratch(reducer.drain(state)) ? 0 : 1;
+  }
+  EXPECT_EQ(forgotten, 0);
 }
 
 /// The inner loop of a GPU: tiles by the greatest effort among a warp's lanes.
