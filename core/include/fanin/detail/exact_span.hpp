@@ -102,16 +102,23 @@ class exact_vectors {
   typedef long long bits __attribute__((vector_size(32)));
   typedef unsigned halves __attribute__((vector_size(32)));
 
+  typedef T loaded __attribute__((vector_size(4 * sizeof(T))));
+  __attribute__((target("avx2"), always_inline)) static vector as_doubles(loaded x) {
+#if !defined(__clang__)
+    if constexpr (sizeof(T) == 4) return __builtin_ia32_cvtps2pd256(x);  // g++ 12 takes the other by way of memory
+#endif
+    return __builtin_convertvector(x, vector);
+  }
+
   /// A block of elements through the bins. Whether it fitted; if not, the bins are lost.
   __attribute__((target("avx2"), always_inline)) bool add_split(vector (&bin)[Bins][vectors], const T* from) const {
-    typedef T loaded __attribute__((vector_size(4 * sizeof(T))));
     halves largest = {};
     bits rest = {};
     for (std::int64_t i = 0; i < block; i += lanes) {
       for (int v = 0; v < vectors; ++v) {
         loaded element;
         std::memcpy(&element, from + i + 4 * v, sizeof(element));
-        vector x = __builtin_convertvector(element, vector);
+        vector x = as_doubles(element);
         const halves twice = reinterpret_cast<halves>(x) << 1;  // without the sign; the lower halves do not count
         largest = twice > largest ? twice : largest;
         vector taken = {};
@@ -132,7 +139,6 @@ class exact_vectors {
   /// The same of floats that are 0, or below the bin's top and 24 bits above its unit: those are added whole, and their
   /// bits tell.
   __attribute__((target("avx2"), always_inline)) bool add_whole(vector (&bin)[vectors], const T* from) const {
-    typedef float floats __attribute__((vector_size(16)));
     constexpr unsigned no_sign = 0x7fffffff;
     halves largest = {};
     halves least_less_one = ~largest;  // of 0 nothing is smaller
@@ -146,9 +152,9 @@ class exact_vectors {
         least_less_one = word < least_less_one ? word : least_less_one;
       }
       for (int v = 0; v < vectors; ++v) {
-        floats element;
+        loaded element;
         std::memcpy(&element, from + i + 4 * v, sizeof(element));
-        bin[v] += __builtin_convertvector(element, vector);
+        bin[v] += as_doubles(element);
       }
     }
     const unsigned least = std::max(bits_of_power(exact_bins::unit(top_, 0) + 23), 1U);
