@@ -25,7 +25,10 @@ inline thread_local fanin_test::dimension gridDim;
 
 // A warp of the one thread that runs.
 inline int __all_sync(unsigned, int predicate) { return predicate; }
-inline unsigned __shfl_xor_sync(unsigned, unsigned value, unsigned) { return value; }
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned) {
+  return value;
+}
 
 namespace fanin_test {
 

@@ -154,6 +154,9 @@ concept joins_in_scratch = names_thread_state<R> && requires(const R r, reducer_
                                                              const accumulator_at<reducer_accumulator_t<R>>& of,
                                                              unsigned n) { r.join_shared(scratch, of, n, n, n); };
 
+/// The effort of a tile that only fold_tile takes: see composite::effort.
+inline constexpr unsigned too_much = ~0U;
+
 /// Whether blocks can hand each other what they drained.
 template <class R>
 concept hands_over_flushes =

@@ -127,7 +127,6 @@ struct composite {
   /// A reducer may have effort<Count>(acc, values) and fold_easy<Count>(acc, values, effort), for a GPU's inner loop:
   /// the least effort is 0, and with too_much the values must go to fold_tile. All lanes of a warp then fold with the
   /// greatest effort among theirs.
-  static constexpr unsigned too_much = ~0U;
   template <class Value>
   static constexpr bool has_effort = size == 1 && (tells_effort<Reducer, Value> && ...);
   template <int Count, class Value>

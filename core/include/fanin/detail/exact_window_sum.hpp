@@ -10,12 +10,15 @@
 
 namespace fanin::detail {
 
+/// What a bin of a window takes of a number.
+inline constexpr int bits_of_bin = 40;
+
 /// What windows held, small enough to travel from thread to thread: a number in digits of 40 bits, the last of which is
 /// in the unit of the last bin. The first takes whatever is above. Windows that stand at different heights can mostly
 /// be brought to one and added.
 template <int Bins>
 struct exact_window_sum {
-  static constexpr int width = 40;
+  static constexpr int width = bits_of_bin;
   static constexpr int digits = Bins + 1;
 
   std::int64_t digit[digits] = {};  ///< the first in units of 2^top

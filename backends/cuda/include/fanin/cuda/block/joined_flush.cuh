@@ -4,32 +4,10 @@
 #include <cstdint>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/cuda/warp_words.cuh>
 #include <fanin/reducer.hpp>
 
 namespace fanin::detail {
-
-__device__ inline int least_in_warp(int value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(0xffffffffu, value);
-#else
-#pragma unroll
-  for (unsigned delta = 16; delta > 0; delta /= 2) {
-    const int other = __shfl_xor_sync(0xffffffffu, value, delta);
-    value = other < value ? other : value;
-  }
-  return value;
-#endif
-}
-
-__device__ inline std::uint32_t sum_in_warp(std::uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(0xffffffffu, value);
-#else
-#pragma unroll
-  for (unsigned delta = 16; delta > 0; delta /= 2) value += __shfl_xor_sync(0xffffffffu, value, delta);
-  return value;
-#endif
-}
 
 /// To a scale; what cannot be brought there goes to scratch.
 template <class R>

@@ -169,24 +169,15 @@ __device__ void gather_parcels(const Composite& c, typename Composite::parcel_ty
   if (threadIdx.x == 0) blocks_that_left = 0;
   __syncthreads();
 
-  constexpr unsigned warp = 32;
-  const unsigned others = self.count - 1;
+  using parcel_type = typename Composite::parcel_type;
   if (threadIdx.x != 0) parcel = empty_parcel(c, indices);
-#pragma unroll 1
-  for (unsigned block = threadIdx.x; block / warp * warp < others; block += blockDim.x) {
-    typename Composite::parcel_type partial;
-    bool there = false;
-    do {
-      there = take_partial(partial, block < others ? block : others - 1, shared, number);
-    } while (!__all_sync(0xffffffffu, there));
-    if (block < others) {
-      if (is_in_scratch(c, partial, indices)) {
-        __threadfence();
-        left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
-      }
-      join_parcel(c, parcel, partial, scratch, indices);
+  for_watched<parcel_type>(self, shared, number, [&](parcel_type& partial, unsigned block) {
+    if (is_in_scratch(c, partial, indices)) {
+      __threadfence();
+      left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
     }
-  }
+    join_parcel(c, parcel, partial, scratch, indices);
+  });
   __syncthreads();
   if (blocks_that_left > 0) join_left_scratches(c, scratch, left, blocks_that_left, indices);
   join_parcels_in_block<Strategy, LargestAccumulator>(c, parcel, scratch, memory, indices);

@@ -86,24 +86,33 @@ __device__ bool take_partial(T& value, unsigned block, const cuda_scratch& scrat
   return there;
 }
 
-/// What each thread of the watching block gathers of the other blocks' partial results, in an order that depends on the
-/// grid alone; thread 0 starts from the block's own. The lanes of a warp wait together: when some went ahead, the
-/// shuffles that follow took 0.1 us each.
-template <class Composite>
-__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
-                               const cuda_scratch& scratch, std::uint32_t number) {
+/// Calls take(partial, block) for this thread's share of the other blocks' partial results, in an order that depends on
+/// the grid alone. The lanes of a warp wait together: when some went ahead, the shuffles that follow took 0.1 us each.
+template <class T, class Take>
+__device__ void for_watched(const contributor& self, const cuda_scratch& scratch, std::uint32_t number,
+                            const Take& take) {
   constexpr unsigned warp = 32;
   const unsigned others = self.count - 1;
-  if (threadIdx.x != 0) value = c.identity();
 #pragma unroll 1
   for (unsigned block = threadIdx.x; block / warp * warp < others; block += blockDim.x) {
-    typename Composite::accumulator_type partial;
+    T partial;
     bool there = false;
     do {
       there = take_partial(partial, block < others ? block : others - 1, scratch, number);
     } while (!__all_sync(0xffffffffu, there));
-    if (block < others) c.join(value, partial);
+    if (block < others) take(partial, block);
   }
+}
+
+/// What each thread of the watching block gathers of the other blocks' partial results; thread 0 starts from the
+/// block's own.
+template <class Composite>
+__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
+                               const cuda_scratch& scratch, std::uint32_t number) {
+  using accumulator = typename Composite::accumulator_type;
+  if (threadIdx.x != 0) value = c.identity();
+  for_watched<accumulator>(self, scratch, number,
+                           [&](const accumulator& partial, unsigned) { c.join(value, partial); });
 }
 
 /// Opens scratch to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.

@@ -7,25 +7,14 @@
 #include <utility>
 
 #include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/warp_words.cuh>
+#include <fanin/reducer.hpp>
 
 namespace fanin::detail {
 
 /// Keeps the compiler from moving loads across: to save registers it otherwise folds between two loads of a round, so
 /// that each waits for the one before (1.1 us more for 2^12 doubles in one block).
 __device__ inline void all_loads_first() { asm volatile("" ::: "memory"); }
-
-__device__ inline unsigned most_in_warp(unsigned value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(0xffffffffu, value);
-#else
-#pragma unroll
-  for (unsigned delta = 16; delta > 0; delta /= 2) {
-    const unsigned other = __shfl_xor_sync(0xffffffffu, value, delta);
-    value = other > value ? other : value;
-  }
-  return value;
-#endif
-}
 
 /// Rounds of one tile of Count values a thread, for reducers that tell the effort (see composite::effort): load(at,
 /// tile) and tile.values() give them, fold(tile, at) is what takes any. `mine` goes up and `left` goes down by `round`
@@ -49,7 +38,7 @@ __device__ void fold_by_effort(const Composite& c, typename Composite::state_typ
         c.template fold_easy<Count>(state, tile.values(), 0);
       } else {
         const unsigned most = most_in_warp(effort);
-        is_easy = most != Composite::too_much;
+        is_easy = most != too_much;
         if (is_easy) c.template fold_easy<Count>(state, tile.values(), most);
       }
     } while (is_easy && left >= round);
