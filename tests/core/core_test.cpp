@@ -116,5 +116,18 @@ TEST(composite, keeps_the_largest_accumulator) {
       std::is_same_v<composite<fanin::sum<double>, mean_above>::result_type, fanin::tuple<double, mean_above::means>>);
 }
 
+/// Clang and nvcc ask for the result of overloads that do not apply, with an array, a functor or an object as reducer.
+TEST(composite, has_a_result_type_that_never_fails) {
+  using fanin::detail::result_t;
+  static_assert(std::is_same_v<result_t<fanin::sum<float>>, float>);
+  static_assert(
+      std::is_same_v<result_t<fanin::sum<float>, fanin::min_loc<int>>, fanin::tuple<float, fanin::value_index<int>>>);
+  static_assert(std::is_void_v<result_t<>>);
+  static_assert(std::is_void_v<result_t<fanin::serial>>);
+  static_assert(std::is_void_v<result_t<generic, fanin::sum<float>>>);
+  static_assert(std::is_void_v<result_t<fanin::sum<float>, double*>>);
+  static_assert(std::is_same_v<result_t<std::vector<int>>, int>);
+}
+
 }  // namespace
 }  // namespace fanin_test

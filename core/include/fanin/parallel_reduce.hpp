@@ -13,9 +13,6 @@ namespace fanin {
 
 namespace detail {
 
-template <class... Reducer>
-using result_t = typename composite<Reducer...>::result_type;
-
 inline void check_destination(bool is_null, const char* call) {
   if (is_null) {
     throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");

@@ -35,6 +35,22 @@ inline constexpr bool tells_effort = requires(const R reducer, reducer_state_t<R
   reducer.template effort<1>(state, values);
 };
 
+/// What a call with these reducers gives: one reducer's own result, several reducers' tuple. `void` where they are no
+/// reducers, or none: some compilers ask for the result of every overload before they know that it does not apply, and
+/// the composite of the one that does says in words what is wrong.
+template <class... Reducer>
+struct result_of_all {
+  using type = void;
+};
+template <has_value_type Reducer>
+struct result_of_all<Reducer> : result_of<Reducer> {};
+template <has_value_type First, has_value_type Second, has_value_type... Others>
+struct result_of_all<First, Second, Others...> {
+  using type = tuple<reducer_result_t<First>, reducer_result_t<Second>, reducer_result_t<Others>...>;
+};
+template <class... Reducer>
+using result_t = typename result_of_all<Reducer...>::type;
+
 constexpr std::size_t largest(std::initializer_list<std::size_t> sizes) {
   std::size_t most = 0;
   for (const std::size_t size : sizes) most = size > most ? size : most;
@@ -53,10 +69,7 @@ struct composite {
   using indices = std::index_sequence_for<Reducer...>;
   using accumulator_type = tuple<reducer_accumulator_t<Reducer>...>;
   using state_type = tuple<reducer_state_t<Reducer>...>;
-  using results = tuple<reducer_result_t<Reducer>...>;
-  /// One reducer's own result, several reducers' tuple.
-  using result_type =
-      typename std::conditional_t<size == 1, std::tuple_element<0, results>, std::type_identity<results>>::type;
+  using result_type = result_t<Reducer...>;
   template <std::size_t I>
   using reducer_type = typename std::tuple_element<I, tuple<Reducer...>>::type;
   template <std::size_t I>
@@ -183,7 +196,7 @@ struct composite {
 
   template <std::size_t... I>
   FANIN_FUNCTION constexpr accumulator_type identity_of(std::index_sequence<I...>) const {
-    return {static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())...};
+    return {{{static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())}...}};
   }
   template <std::size_t... I>
   FANIN_FUNCTION constexpr void join_of(accumulator_type& into, const accumulator_type& from,
@@ -195,12 +208,12 @@ struct composite {
     if constexpr (size == 1) {
       return result_value(get<0>(reducers), get<0>(acc));
     } else {
-      return {result_value(get<I>(reducers), get<I>(acc))...};
+      return {{{result_value(get<I>(reducers), get<I>(acc))}...}};
     }
   }
   template <std::size_t... I>
   FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& scratch, std::index_sequence<I...>) const {
-    return {begin_one<I>(get<I>(scratch))...};
+    return {{{begin_one<I>(get<I>(scratch))}...}};
   }
   template <std::size_t I>
   FANIN_FUNCTION constexpr auto begin_one(reducer_accumulator_t<reducer_type<I>>& scratch) const
@@ -307,7 +320,7 @@ struct composite {
 
 template <class... Reducer>
 constexpr composite<Reducer...> make_composite(const Reducer&... reducers) {
-  return {{reducers...}};
+  return {{{{reducers}...}}};
 }
 
 }  // namespace fanin::detail
