@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -9,6 +12,7 @@
 
 #include <fanin/fanin.hpp>
 
+#include "support/expect_invalid.hpp"
 #include "support/functors.hpp"
 #include "support/user_reducers.hpp"
 
@@ -89,6 +93,56 @@ TEST(functors, may_be_generic_or_plain_functions) {
   EXPECT_EQ(fanin::parallel_reduce(range, generic{}, fanin::sum<std::int64_t>{}), 10);
   EXPECT_EQ(fanin::parallel_reduce(range, &twice, fanin::sum<std::int64_t>{}), 20);
   EXPECT_EQ(fanin::parallel_reduce(range, [](auto i) { return i; }, fanin::max<std::int64_t>{}), 4);
+}
+
+/// What std::mdspan shows of itself, with rows of 3 elements that begin `stride` apart.
+struct rows_of_three {
+  using element_type = const double;
+  using reference = const double&;
+  const double* data;
+  std::size_t rows;
+  std::size_t row_stride;
+  const double* data_handle() const { return data; }
+  std::size_t size() const { return 3 * rows; }
+  bool is_exhaustive() const { return row_stride == 3; }
+  static std::size_t rank() { return 2; }
+  std::size_t extent(std::size_t r) const { return r == 0 ? rows : 3; }
+  std::size_t stride(std::size_t r) const { return r == 0 ? row_stride : 1; }
+};
+
+/// What Kokkos::View shows of itself.
+struct says_so {
+  std::vector<double> elements;
+  std::size_t first, count, spanned;
+  bool contiguous;
+  const double* data() const { return elements.data() + first; }
+  std::size_t size() const { return count; }
+  std::size_t span() const { return spanned; }
+  bool span_is_contiguous() const { return contiguous; }
+};
+
+TEST(arrays, are_what_is_known_to_be_contiguous) {
+  const fanin::serial exec;
+  const fanin::sum<double> sum;
+  const double values[] = {1, 2, 4, 8, 16, 32, 64, 128};
+  const auto product = [](double x, double y) { return x * y; };
+  EXPECT_EQ(fanin::reduce(exec, values, sum), 255);
+  EXPECT_EQ(fanin::reduce(exec, std::array{1.0, 2.0}, sum), 3);
+  EXPECT_EQ(fanin::reduce(exec, std::initializer_list<double>{1, 2}, sum), 3);
+
+  EXPECT_EQ(fanin::reduce(exec, rows_of_three{values, 2, 3}, sum), 63);
+  EXPECT_EQ(fanin::transform_reduce(exec, rows_of_three{values, 2, 3}, std::vector<double>(6, 2), product, sum), 126);
+  EXPECT_EQ(fanin::reduce(exec, rows_of_three{values, 0, 4}, sum), 0);
+  expect_invalid([&] { fanin::reduce(exec, rows_of_three{values, 2, 4}, sum); },
+                 "fanin::reduce: the array is not cont");
+  expect_invalid([&] { fanin::transform_reduce(exec, values, rows_of_three{values, 2, 4}, product, sum); },
+                 "fanin::transform_reduce: the array is not contiguous");
+
+  const std::vector<double> host(values, values + 8);
+  EXPECT_EQ(fanin::reduce(exec, says_so{host, 1, 3, 3, true}, sum), 14);
+  EXPECT_EQ(fanin::reduce(exec, says_so{host, 0, 0, 5, false}, sum), 0);
+  expect_invalid([&] { fanin::reduce(exec, says_so{host, 1, 3, 3, false}, sum); }, "not contiguous");
+  expect_invalid([&] { fanin::reduce(exec, says_so{host, 1, 3, 5, true}, sum); }, "not contiguous");
 }
 
 TEST(errors, derive_from_one_base) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spaces.hpp"
+#include "support/expect_invalid.hpp"
 
 namespace {
 
@@ -242,6 +243,105 @@ TYPED_TEST(kokkos_space, host_memory_is_refused_where_it_cannot_be_reached) {
   std::int64_t out = 0;
   EXPECT_THROW(fanin::parallel_reduce_into(&out, fanin::range(exec, 10), index_itself{}, fanin::sum<std::int64_t>{}),
                fanin::invalid_argument);
+}
+
+/// The element at (i, j) is 100 * i + j, so that no two parts have one sum.
+template <class View>
+void number_elements(const View& view) {
+  const auto host = Kokkos::create_mirror(view);
+  for (std::size_t i = 0; i < host.extent(0); ++i) {
+    for (std::size_t j = 0; j < host.extent(1); ++j) host(i, j) = static_cast<double>(100 * i + j);
+  }
+  Kokkos::deep_copy(view, host);
+}
+
+template <class Exec, class View>
+void expect_refused(Exec& exec, const View& view, fanin::buffer<double, Exec>& beside) {
+  const fanin::sum<double> sum;
+  const auto refused = [](const auto& call, const char* name) {
+    fanin_test::expect_invalid(call, std::string(name) + ": the array is not contiguous");
+  };
+  const auto once = [](double x) { return x; };
+  const auto twice = [](double x, double y) { return x + y; };
+  static_assert(std::is_same_v<decltype(fanin::reduce(exec, view, sum)), double>);
+  refused([&] { fanin::reduce(exec, view, sum); }, "fanin::reduce");
+  refused([&] { fanin::reduce_into(beside.data(), exec, view, sum); }, "fanin::reduce_into");
+  if constexpr (std::is_same_v<Exec, fanin::kokkos<Kokkos::Serial>>) {
+    refused([&] { fanin::transform_reduce(exec, view, once, sum); }, "fanin::transform_reduce");
+    refused([&] { fanin::transform_reduce(exec, beside, view, twice, sum); }, "fanin::transform_reduce");
+  }
+}
+
+/// Views whose elements stand side by side are arrays, whatever their layout and rank; others are refused.
+template <class Space, class Exec>
+void check_views(Exec& exec) {
+  const fanin::sum<double> sum;
+  using matrix = Kokkos::View<double**, Space>;
+  using columns = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  using rows = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+  const columns left("left", 4, 6);
+  const rows right("right", 4, 6);
+  number_elements(left);
+  number_elements(right);
+  EXPECT_EQ(fanin::reduce(exec, left, sum), 3660);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::View<const double**, Kokkos::LayoutRight, Space>(right), sum), 3660);
+  // An index of several dimensions is the position in memory.
+  EXPECT_EQ(fanin::reduce(exec, right, fanin::max_loc<double>{}).index, 23);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::subview(left, Kokkos::ALL, 2), sum), 608);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::subview(right, 1, Kokkos::ALL), sum), 615);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::subview(right, std::pair(1, 3), Kokkos::ALL), sum), 1830);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::subview(right, 2, 3), sum), 203);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::View<double, Space>("scalar"), sum), 0);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::View<double[3][5], Space>("static"), sum), 0);
+  EXPECT_EQ(fanin::reduce(exec, matrix("empty", 0, 6), sum), 0);
+  const auto strided = Kokkos::LayoutStride(4, 1, 6, 4);
+  EXPECT_EQ(fanin::reduce(exec, Kokkos::View<double**, Kokkos::LayoutStride, Space>(left.data(), strided), sum), 3660);
+
+  fanin::buffer<double, Exec> beside(exec, std::vector<double>{1, 2, 3, 4});
+  expect_refused(exec, Kokkos::subview(left, 2, Kokkos::ALL), beside);
+  expect_refused(exec, Kokkos::subview(right, Kokkos::ALL, 2), beside);
+  expect_refused(exec, Kokkos::subview(left, std::pair(1, 3), std::pair(1, 3)), beside);
+  expect_refused(exec, Kokkos::subview(right, std::pair(1, 3), std::pair(1, 3)), beside);
+  const auto padded = Kokkos::view_alloc("padded", Kokkos::AllowPadding);
+  const columns wide(padded, 125, 1000);
+  if (wide.span() != wide.size()) expect_refused(exec, wide, beside);
+  const rows long_rows(padded, 1000, 125);
+  if (long_rows.span() != long_rows.size()) expect_refused(exec, long_rows, beside);
+}
+
+TYPED_TEST(kokkos_space, views_are_arrays_where_they_are_contiguous) {
+  fanin::kokkos<TypeParam> exec;
+  check_views<TypeParam>(exec);
+#if FANIN_HAS_CUDA
+  if constexpr (!fanin::detail::is_host_space<TypeParam>) {
+    fanin::cuda gpu;
+    check_views<TypeParam>(gpu);
+  }
+#endif
+}
+
+/// Elements at one place in memory would be different elements of matrices that are laid out differently.
+TYPED_TEST(kokkos_space, views_of_several_dimensions_go_together_in_one_layout) {
+  if constexpr (fanin::detail::is_host_space<TypeParam>) {
+    fanin::kokkos<TypeParam> exec;
+    const auto product = [](double x, double y) { return x * y; };
+    const fanin::sum<double> sum;
+    const Kokkos::View<double**, Kokkos::LayoutLeft, TypeParam> left("left", 4, 6);
+    const Kokkos::View<double**, Kokkos::LayoutRight, TypeParam> right("right", 4, 6);
+    const Kokkos::View<double**, Kokkos::LayoutRight, TypeParam> other("right", 6, 4);
+    const Kokkos::View<double*, TypeParam> flat("flat", 24);
+    number_elements(left);
+    number_elements(right);
+    const double squares = fanin::transform_reduce(exec, left, left, product, sum);
+    EXPECT_EQ(squares, fanin::transform_reduce(exec, right, right, product, sum));
+    EXPECT_EQ(fanin::transform_reduce(exec, right, flat, product, sum), 0);
+    EXPECT_EQ(fanin::transform_reduce(exec, right, std::vector<double>(24, 1.0), product, sum), 3660);
+    fanin_test::expect_invalid([&] { fanin::transform_reduce(exec, left, right, product, sum); }, "one layout");
+    fanin_test::expect_invalid([&] { fanin::transform_reduce(exec, right, other, product, sum); }, "one layout");
+    const Kokkos::View<double**, Kokkos::LayoutLeft, TypeParam> column("column", 24, 1);
+    const Kokkos::View<double**, Kokkos::LayoutRight, TypeParam> same("same", 24, 1);
+    EXPECT_EQ(fanin::transform_reduce(exec, column, same, product, sum), 0);
+  }
 }
 
 /// What spaces do whose blocks cannot hold the accumulator; run here on every space.

@@ -52,7 +52,7 @@ range_policy<default_backend> range(First first, Last last) {
 }
 
 /// reduce on the default object.
-template <detail::contiguous X, class... Reducer>
+template <detail::array X, class... Reducer>
 detail::result_t<Reducer...> reduce(const X& xs, const Reducer&... reducers) {
   return reduce(default_execution(), xs, reducers...);
 }

@@ -233,7 +233,7 @@ element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X&
   using object = std::remove_cvref_t<Exec>;
   const auto handle = handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto products = make_transform<object>(handle, call, count, f, view_of(xs), view_of(ys)...);
+  const auto products = make_transform<object>(handle, call, count, f, xs, ys...);
   return parallel_reduce(range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
 }
 
@@ -242,7 +242,7 @@ void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, cons
   using object = std::remove_cvref_t<Exec>;
   const auto handle = handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto products = make_transform<object>(handle, call, count, f, view_of(xs), view_of(ys)...);
+  const auto products = make_transform<object>(handle, call, count, f, xs, ys...);
   parallel_reduce_into(out, range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
 }
 
@@ -288,7 +288,7 @@ struct exact_sum<std::complex<F>, std::complex<F>> : detail::exact_complex_sum<F
 /// outlive the call. Up to 2^63 elements. Throws invalid_argument, before any launch, when the lengths differ, for a
 /// null array with n > 0 and for memory that the backend cannot reach; cuda_error when the stream failed; refused on a
 /// capturing stream.
-template <class Exec, detail::contiguous X, detail::contiguous Y>
+template <class Exec, detail::array X, detail::array Y>
   requires(execution<std::remove_cvref_t<Exec>> && std::same_as<detail::element_t<X>, detail::element_t<Y>> &&
            detail::exact_element<detail::element_t<X>>)
 detail::element_t<X> exact_dot(Exec&& exec, const X& xs, const Y& ys) {
@@ -297,7 +297,7 @@ detail::element_t<X> exact_dot(Exec&& exec, const X& xs, const Y& ys) {
 }
 
 /// The sum of xs[i]^2, as exact_dot(exec, xs, xs), of which it reads the array once.
-template <class Exec, detail::contiguous X>
+template <class Exec, detail::array X>
   requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
 detail::element_t<X> exact_norm2_squared(Exec&& exec, const X& xs) {
   return detail::reduce_products(std::forward<Exec>(exec), "fanin::exact_norm2_squared",
@@ -305,7 +305,7 @@ detail::element_t<X> exact_norm2_squared(Exec&& exec, const X& xs) {
 }
 
 /// As exact_dot, written to *out in the order of the object's stream: see reduce_into.
-template <class Exec, detail::contiguous X, detail::contiguous Y>
+template <class Exec, detail::array X, detail::array Y>
   requires(execution<std::remove_cvref_t<Exec>> && std::same_as<detail::element_t<X>, detail::element_t<Y>> &&
            detail::exact_element<detail::element_t<X>>)
 void exact_dot_into(detail::element_t<X>* out, Exec&& exec, const X& xs, const Y& ys) {
@@ -314,7 +314,7 @@ void exact_dot_into(detail::element_t<X>* out, Exec&& exec, const X& xs, const Y
 }
 
 /// As exact_norm2_squared, written to *out in the order of the object's stream: see reduce_into.
-template <class Exec, detail::contiguous X>
+template <class Exec, detail::array X>
   requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
 void exact_norm2_squared_into(detail::element_t<X>* out, Exec&& exec, const X& xs) {
   detail::reduce_products_into(out, std::forward<Exec>(exec), "fanin::exact_norm2_squared_into",

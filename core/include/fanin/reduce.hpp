@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
@@ -18,26 +18,6 @@
 namespace fanin {
 
 namespace detail {
-
-template <class X>
-concept label = std::is_convertible_v<X, const char*> || std::is_null_pointer_v<X>;
-
-/// What reduce and transform_reduce take: std::span, fanin::buffer, a vector on host backends; data() and size(). A
-/// string literal is a label.
-template <class X>
-concept contiguous = !label<const X&> && requires(const X& x) {
-  std::data(x);
-  std::size(x);
-  requires std::is_pointer_v<decltype(std::data(x))>;
-};
-
-template <contiguous X>
-using element_t = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const X&>()))>>;
-
-template <contiguous X>
-std::span<const element_t<X>> view_of(const X& x) {
-  return {std::data(x), static_cast<std::size_t>(std::size(x))};
-}
 
 template <class Exec, class T>
 std::int64_t check_span(const typename backend<Exec>::handle_type& handle, std::span<const T> xs, const char* call) {
@@ -69,20 +49,22 @@ struct span_transform {
   }
 };
 
-template <class Exec, class F, class... T>
-span_transform<F, T...> make_transform(const typename backend<Exec>::handle_type& handle, const char* call,
-                                       std::int64_t& count, const F& f, std::span<const T>... xs) {
-  static_assert(std::is_invocable_v<const F&, const T&...>,
+template <class Exec, class F, class X, class... Y>
+span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename backend<Exec>::handle_type& handle,
+                                                                const char* call, std::int64_t& count, const F& f,
+                                                                const X& xs, const Y&... ys) {
+  static_assert(std::is_invocable_v<const F&, const element_t<X>&, const element_t<Y>&...>,
                 "fanin: transform_reduce's functor must be callable, as const, with one element of each array");
-  ((count = check_span<Exec, T>(handle, xs, call)), ...);
-  const bool same_length = ((static_cast<std::int64_t>(xs.size()) == count) && ...);
+  count = check_span<Exec>(handle, view_of(xs, call), call);
+  const bool same_length = ((check_span<Exec>(handle, view_of(ys, call), call) == count) && ...);
   if (!same_length) {
-    std::string lengths;
-    ((lengths += (lengths.empty() ? "" : ", ") + std::to_string(xs.size())), ...);
+    std::string lengths = std::to_string(std::size(xs));
+    ((lengths += ", " + std::to_string(std::size(ys))), ...);
     throw invalid_argument(std::string(call) + ": the arrays' lengths differ (" + lengths +
                            "); give arrays of one length");
   }
-  return {f, {{{xs.data()}...}}};
+  check_layouts(call, xs, ys...);
+  return {f, {{{data_of(xs)}, {data_of(ys)}...}}};
 }
 
 }  // namespace detail
@@ -91,16 +73,16 @@ span_transform<F, T...> make_transform(const typename backend<Exec>::handle_type
 /// count from 0 in xs. Otherwise as parallel_reduce with f(i) = xs[i]: blocking, n == 0 gives the identities' results.
 /// On CUDA the bits may depend on xs's address modulo 16. Throws invalid_argument for a null xs with n > 0 and for
 /// memory that the backend cannot reach (a host pointer on CUDA), before any launch.
-template <detail::label Label, class Exec, detail::contiguous X, class... Reducer>
+template <detail::label Label, class Exec, detail::array X, class... Reducer>
 detail::result_t<Reducer...> reduce(Label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto view = detail::view_of(xs);
+  const auto view = detail::view_of(xs, "fanin::reduce");
   const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
   return backend<object>::reduce_span(handle, label, view.data(), count, detail::make_composite(reducers...));
 }
 
-template <class Exec, detail::contiguous X, class... Reducer>
+template <class Exec, detail::array X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
   return reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
@@ -110,18 +92,18 @@ detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... 
 /// xs must live until the work is done; lifetime, capture and later errors as for parallel_reduce_into. Throws
 /// invalid_argument for a null `out`, a null xs with n > 0, and memory that the backend cannot reach, before any
 /// launch.
-template <detail::label Label, class Exec, detail::contiguous X, class... Reducer>
+template <detail::label Label, class Exec, detail::array X, class... Reducer>
 void reduce_into(Label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto view = detail::view_of(xs);
+  const auto view = detail::view_of(xs, "fanin::reduce_into");
   detail::check_destination(out == nullptr, "fanin::reduce_into");
   backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
   const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
   backend<object>::reduce_span_into(handle, label, out, view.data(), count, detail::make_composite(reducers...));
 }
 
-template <class Exec, detail::contiguous X, class... Reducer>
+template <class Exec, detail::array X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
@@ -131,61 +113,58 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
 /// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all
 /// arrays have one size and the addresses are equal modulo 16, so that the bits may depend on that; otherwise the same
 /// bits from run to run as for parallel_reduce. Throws invalid_argument when the lengths differ, and as reduce does.
-template <class Exec, detail::contiguous X, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+template <class Exec, detail::array X, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
 detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const F& f, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs));
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs);
   return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
 }
 
-template <class Exec, detail::contiguous X, detail::contiguous Y, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+template <class Exec, detail::array X, detail::array Y, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
 detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const F& f,
                                               const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs),
-                                                detail::view_of(ys));
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs, ys);
   return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
 }
 
-template <class Exec, detail::contiguous X, detail::contiguous Y, detail::contiguous Z, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+template <class Exec, detail::array X, detail::array Y, detail::array Z, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
 detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const Z& zs, const F& f,
                                               const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, detail::view_of(xs),
-                                                detail::view_of(ys), detail::view_of(zs));
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs, ys, zs);
   return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
 }
 
 /// As transform_reduce over one or two arrays, written to *out in the order of the object's stream: see reduce_into.
-template <class Exec, detail::contiguous X, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+template <class Exec, detail::array X, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
 void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const F& f,
                            const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, detail::view_of(xs));
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, xs);
   parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
 }
 
-template <class Exec, detail::contiguous X, detail::contiguous Y, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::contiguous<F>)
+template <class Exec, detail::array X, detail::array Y, class F, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
 void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Y& ys, const F& f,
                            const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, detail::view_of(xs),
-                                                detail::view_of(ys));
+  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, xs, ys);
   parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
 }
 
