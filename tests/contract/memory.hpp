@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -81,6 +83,27 @@ TYPED_TEST(memory, moves_and_does_not_copy) {
   std::vector<std::int32_t> back(3);
   c.copy_to(back);
   EXPECT_EQ(back, host);
+}
+
+/// It owns what it needs to copy and to free, whatever became of the object.
+TYPED_TEST(memory, a_buffer_may_outlive_its_object) {
+  using exec_type = typename TypeParam::exec_type;
+  using buffer = fanin::buffer<std::int64_t, exec_type>;
+  std::optional<exec_type> own(std::in_place);
+  std::optional<buffer> x(std::in_place, *own, 1'000);
+  buffer never_copied(*own, 1'000);
+  fanin::parallel_for(fanin::range(*own, 1'000), write_index{x->data(), 0});
+  own.reset();
+  std::vector<std::int64_t> back(1'000);
+  x->copy_to(back);
+  for (std::int64_t i = 0; i < 1'000; ++i) ASSERT_EQ(back[static_cast<std::size_t>(i)], i);
+  std::fill(back.begin(), back.end(), 3);
+  x->copy_from(back);
+  EXPECT_EQ(fanin::reduce(this->exec(), *x, fanin::sum<std::int64_t>{}), 3'000);
+  buffer moved(std::move(*x));
+  x.emplace(this->exec(), 5);
+  *x = std::move(moved);
+  EXPECT_EQ(x->size(), 1'000U);
 }
 
 TYPED_TEST(memory, free_copies) {

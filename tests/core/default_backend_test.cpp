@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -78,6 +79,31 @@ TEST_F(default_backend, has_one_object_a_thread) {
   }).join();
   EXPECT_NE(there, here);
   EXPECT_EQ(sum, 5'050);
+}
+
+/// The object is the thread's and goes with it; the buffer stays.
+TEST_F(default_backend, buffers_outlive_their_thread) {
+  const auto host = make_data<double>(data::whole_numbers, 1'000);
+  std::optional<fanin::buffer<double>> made;
+  std::thread([&] {
+    made.emplace(host.size());
+    made->copy_from(host);
+    fanin::parallel_for(fanin::range(1), fill<double>{made->data(), 7.0});
+  }).join();
+  std::vector<double> back(host.size());
+  made->copy_to(back);
+  EXPECT_EQ(back.front(), 7.0);
+  back.front() = host.front();
+  EXPECT_EQ(back, host);
+  made->copy_from(host);
+  EXPECT_EQ(fanin::reduce(*made, fanin::sum<double>{}), fanin::reduce(fanin::serial{}, host, fanin::sum<double>{}));
+}
+
+/// Freed after the main thread's default object: ctest runs this case alone, and it fails where the process does not
+/// end well.
+TEST_F(default_backend, buffers_may_be_static) {
+  static const fanin::buffer<double> memory(100);
+  EXPECT_EQ(memory.size(), 100U);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/recipe.hpp>
 
 #include "state.hpp"
@@ -221,23 +222,38 @@ void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
   return memory;
 }
 
-void deallocate_device(const cuda_handle&, void* pointer) noexcept {
+cuda_memory memory_of(const cuda_handle& handle) { return {handle.state->device, handle.state->weak_from_this()}; }
+
+void deallocate_device(const cuda_memory&, void* pointer) noexcept {
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   static_cast<void>(cudaFree(pointer));  // waits for the device's work
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
-void copy_device_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
-  const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin: copy to host");
-  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, session.stream()));
+namespace {
+
+void copy(const cuda_memory& memory, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+          const char* call) {
+  const std::shared_ptr<cuda_state> state = memory.state.lock();
+  if (state == nullptr) {
+    const device_scope scope(memory.device);
+    const cuda own;
+    return copy(memory_of(own.handle()), to, from, bytes, kind, call);
+  }
+  const cuda_session session({state.get()}, nullptr, cuda_session::mode::blocking, call);
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, session.stream()));
   wait_for_stream(session.stream());
 }
 
-void copy_host_to_device(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
-  const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin: copy from host");
-  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, session.stream()));
-  wait_for_stream(session.stream());
+}  // namespace
+
+void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+  copy(memory, to, from, bytes, cudaMemcpyDeviceToHost, "fanin: copy to host");
+}
+
+void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+  copy(memory, to, from, bytes, cudaMemcpyHostToDevice, "fanin: copy from host");
 }
 
 void synchronize_stream(const cuda_handle& handle) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct pinned_block {
 };
 
 /// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
-class cuda_state {
+class cuda_state : public std::enable_shared_from_this<cuda_state> {
  public:
   cuda_state(int device, cudaStream_t stream, bool owns_stream);
   ~cuda_state();

@@ -43,7 +43,7 @@ void copy_from_host(Exec&& exec, std::span<const std::type_identity_t<T>> host, 
   detail::check_not_null(host.data(), "fanin::copy_from_host");
   detail::check_not_null(to.data(), "fanin::copy_from_host");
   backend<object>::check_memory(handle, to.data(), "fanin::copy_from_host: the destination");
-  backend<object>::copy_from_host(handle, to.data(), host.data(), host.size_bytes());
+  backend<object>::copy_from_host(backend<object>::memory(handle), to.data(), host.data(), host.size_bytes());
 }
 
 /// Copies elements of the backend's memory to the host. Blocks until it is done, after earlier work of `exec`. n == 0
@@ -57,34 +57,31 @@ void copy_to_host(Exec&& exec, std::span<const std::type_identity_t<T>> from, st
   detail::check_not_null(host.data(), "fanin::copy_to_host");
   detail::check_not_null(from.data(), "fanin::copy_to_host");
   backend<object>::check_memory(handle, from.data(), "fanin::copy_to_host: the source");
-  backend<object>::copy_to_host(handle, host.data(), from.data(), host.size_bytes());
+  backend<object>::copy_to_host(backend<object>::memory(handle), host.data(), from.data(), host.size_bytes());
 }
 
 /// n elements in the memory of a backend. Owning, movable, not copyable. The elements are uninitialised; n == 0 holds
-/// no memory and has a null data(). Refers to its execution object, which must outlive it. The destructor waits for the
-/// object's work before it frees.
+/// no memory and has a null data(). May outlive its execution object, and the thread whose default object that is: the
+/// destructor waits for the object's work, if there still is one, and frees; copies are then made on their own.
 template <class T, class Exec>
 class buffer {
+  struct checked {};
   static_assert(std::is_trivially_copyable_v<T>, "fanin::buffer holds trivially copyable elements");
 
  public:
   using value_type = T;
   using execution_type = Exec;
-  using handle_type = typename backend<Exec>::handle_type;
+  using memory_type = typename backend<Exec>::memory_type;
 
   /// Memory for n elements. Throws invalid_argument when n * sizeof(T) overflows, the backend's error (or
   /// std::bad_alloc on host backends) when there is no memory.
   template <class Object, detail::index_value N>
     requires std::same_as<std::remove_cvref_t<Object>, Exec>
-  buffer(Object&& exec, N n) : handle_{detail::handle_of(std::forward<Object>(exec))} {
-    allocate(detail::to_index(n));
-  }
+  buffer(Object&& exec, N n) : buffer(detail::handle_of(std::forward<Object>(exec)), detail::to_index(n), checked{}) {}
 
   /// The same on the default object of the backend.
   template <detail::index_value N>
-  explicit buffer(N n) : handle_{backend<Exec>::handle(backend<Exec>::default_object())} {
-    allocate(detail::to_index(n));
-  }
+  explicit buffer(N n) : buffer(backend<Exec>::default_object(), n) {}
 
   /// A copy of host elements. Blocks until it is done.
   template <class Object>
@@ -94,11 +91,13 @@ class buffer {
   }
 
   buffer(buffer&& other) noexcept
-      : handle_{other.handle_}, data_{std::exchange(other.data_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
+      : memory_{std::move(other.memory_)},
+        data_{std::exchange(other.data_, nullptr)},
+        size_{std::exchange(other.size_, 0)} {}
   buffer& operator=(buffer&& other) noexcept {
     if (this != &other) {
       release();
-      handle_ = other.handle_;
+      memory_ = std::move(other.memory_);
       data_ = std::exchange(other.data_, nullptr);
       size_ = std::exchange(other.size_, 0);
     }
@@ -118,7 +117,7 @@ class buffer {
     detail::check_copy<T>(size_, host.size(), "fanin::buffer::copy_from");
     if (host.empty()) return;
     detail::check_not_null(host.data(), "fanin::buffer::copy_from");
-    backend<Exec>::copy_from_host(handle_, data_, host.data(), host.size_bytes());
+    backend<Exec>::copy_from_host(memory_, data_, host.data(), host.size_bytes());
   }
 
   /// Copies all elements to the host, after earlier work of the object. Blocks until it is done; throws
@@ -127,27 +126,28 @@ class buffer {
     detail::check_copy<T>(host.size(), size_, "fanin::buffer::copy_to");
     if (host.empty()) return;
     detail::check_not_null(host.data(), "fanin::buffer::copy_to");
-    backend<Exec>::copy_to_host(handle_, host.data(), data_, host.size_bytes());
+    backend<Exec>::copy_to_host(memory_, host.data(), data_, host.size_bytes());
   }
 
  private:
-  void allocate(std::int64_t n) {
+  buffer(const typename backend<Exec>::handle_type& handle, std::int64_t n, checked)
+      : memory_{backend<Exec>::memory(handle)} {
     if (n < 0) throw invalid_argument("fanin::buffer: " + std::to_string(n) + " elements: the extent is negative");
     if (static_cast<std::size_t>(n) > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / sizeof(T)) {
       throw invalid_argument("fanin::buffer: " + std::to_string(n) + " elements of " + std::to_string(sizeof(T)) +
                              " bytes overflow the address space");
     }
     if (n == 0) return;
-    data_ = static_cast<T*>(backend<Exec>::allocate(handle_, static_cast<std::size_t>(n) * sizeof(T)));
+    data_ = static_cast<T*>(backend<Exec>::allocate(handle, static_cast<std::size_t>(n) * sizeof(T)));
     size_ = static_cast<std::size_t>(n);
   }
   void release() noexcept {
-    if (data_ != nullptr) backend<Exec>::deallocate(handle_, data_, size_ * sizeof(T));
+    if (data_ != nullptr) backend<Exec>::deallocate(memory_, data_, size_ * sizeof(T));
     data_ = nullptr;
     size_ = 0;
   }
 
-  handle_type handle_;
+  memory_type memory_;
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -23,8 +23,11 @@ namespace fanin {
 ///   parallel_for(handle, label, first, count, f)                 may return at once
 ///   synchronize(handle)                                          waits for all of the above; throws what went wrong
 ///   check_memory(handle, pointer, what)      throws invalid_argument if the backend cannot reach the memory
-///   allocate(handle, bytes), deallocate(handle, pointer, bytes)
-///   copy_to_host(handle, to, from, bytes), copy_from_host(handle, to, from, bytes)
+///   allocate(handle, bytes)
+///   memory_type                     what a buffer keeps of the object: copyable, and may outlive it
+///   memory(handle)                  -> memory_type
+///   deallocate(memory, pointer, bytes)       waits for the object's work, if there still is one; throws nothing
+///   copy_to_host(memory, to, from, bytes), copy_from_host(memory, to, from, bytes)   block, after the object's work
 ///
 /// `label` is a null-terminated string or null. Functors and composites have been checked; count >= 0; count > 0
 /// implies data is not null.

@@ -23,6 +23,7 @@ cuda& default_cuda();
 /// What a unit that no CUDA compiler reads can do: everything but to compile a kernel.
 template <class Strategy>
 struct cuda_backend {
+  using memory_type = cuda_memory;
   static constexpr const char* name = "cuda";
   static cuda& default_object() { return default_cuda(); }
 
@@ -108,14 +109,15 @@ struct cuda_backend {
     check_device_memory(handle, pointer, what);
   }
   static void* allocate(const cuda_handle& handle, std::size_t bytes) { return allocate_device(handle, bytes); }
-  static void deallocate(const cuda_handle& handle, void* pointer, std::size_t) noexcept {
-    deallocate_device(handle, pointer);
+  static cuda_memory memory(const cuda_handle& handle) { return memory_of(handle); }
+  static void deallocate(const cuda_memory& memory, void* pointer, std::size_t) noexcept {
+    deallocate_device(memory, pointer);
   }
-  static void copy_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
-    copy_device_to_host(handle, to, from, bytes);
+  static void copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+    copy_device_to_host(memory, to, from, bytes);
   }
-  static void copy_from_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes) {
-    copy_host_to_device(handle, to, from, bytes);
+  static void copy_from_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+    copy_host_to_device(memory, to, from, bytes);
   }
 
  private:

@@ -59,7 +59,7 @@ class cuda {
   detail::cuda_handle handle() const;
 
  private:
-  std::unique_ptr<detail::cuda_state> state_;
+  std::shared_ptr<detail::cuda_state> state_;
 };
 
 }  // namespace fanin

@@ -127,9 +127,16 @@ void check_tuning(const cuda_tuning& tuning);
 
 void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what);
 void* allocate_device(const cuda_handle& handle, std::size_t bytes);
-void deallocate_device(const cuda_handle& handle, void* pointer) noexcept;
-void copy_device_to_host(const cuda_handle& handle, void* to, const void* from, std::size_t bytes);
-void copy_host_to_device(const cuda_handle& handle, void* to, const void* from, std::size_t bytes);
+
+/// What a buffer keeps of an object. Once that is gone, which waited for its work, copies run on one of their own.
+struct cuda_memory {
+  int device = -1;
+  std::weak_ptr<cuda_state> state;
+};
+cuda_memory memory_of(const cuda_handle& handle);
+void deallocate_device(const cuda_memory& memory, void* pointer) noexcept;
+void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
+void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
 void synchronize_stream(const cuda_handle& handle);
 
 }  // namespace detail

@@ -43,13 +43,13 @@ class kokkos {
   /// after Kokkos::finalize.
   kokkos() {
     detail::kokkos_lifetime::get().require("fanin::kokkos");
-    state_ = std::make_unique<detail::kokkos_state<Space>>(Space());
+    state_ = std::make_shared<detail::kokkos_state<Space>>(Space());
   }
 
   /// On the caller's instance, of which it keeps a copy. What that refers to (a stream) must outlive the object.
   explicit kokkos(const Space& space) {
     detail::kokkos_lifetime::get().require("fanin::kokkos");
-    state_ = std::make_unique<detail::kokkos_state<Space>>(space);
+    state_ = std::make_shared<detail::kokkos_state<Space>>(space);
   }
 
   /// The instance. Throws state_error after Kokkos::finalize, and for an object that was moved from.
@@ -65,12 +65,13 @@ class kokkos {
     return *state_;
   }
 
-  std::unique_ptr<detail::kokkos_state<Space>> state_;
+  std::shared_ptr<detail::kokkos_state<Space>> state_;
 };
 
 template <class Space>
 struct backend<kokkos<Space>> {
   using handle_type = detail::kokkos_state<Space>*;
+  using memory_type = std::weak_ptr<detail::kokkos_state<Space>>;
   static constexpr const char* name = "kokkos";
 
   static handle_type handle(const kokkos<Space>& exec) { return &exec.state(); }
@@ -128,6 +129,8 @@ struct backend<kokkos<Space>> {
     detail::check_kokkos_memory<Space>(pointer, what);
   }
 
+  static memory_type memory(handle_type state) noexcept { return state->weak_from_this(); }
+
   /// Throws std::bad_alloc on host spaces, fanin::error with Kokkos's words on others.
   static void* allocate(handle_type state, std::size_t bytes) {
     (void)state->space("fanin::buffer");
@@ -144,30 +147,35 @@ struct backend<kokkos<Space>> {
   }
 
   /// After Kokkos::finalize the memory is left to the end of the process: Kokkos would abort.
-  static void deallocate(handle_type state, void* pointer, std::size_t) noexcept {
+  static void deallocate(const memory_type& memory, void* pointer, std::size_t) noexcept {
     if (!detail::kokkos_lifetime::get().is_alive()) return;
     try {
-      state->space("fanin::buffer").fence("fanin::buffer: before it is freed");
+      if (const auto state = memory.lock()) {
+        state->space("fanin::buffer").fence("fanin::buffer: before it is freed");
+      }
       Kokkos::kokkos_free<memory_space>(pointer);
     } catch (...) {
       // The device has failed; whoever synchronised was told.
     }
   }
 
-  static void copy_to_host(handle_type state, void* to, const void* from, std::size_t bytes) {
-    copy<Kokkos::HostSpace, memory_space>(state, to, from, bytes, "fanin::copy_to_host");
+  static void copy_to_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
+    copy<Kokkos::HostSpace, memory_space>(memory, to, from, bytes, "fanin::copy_to_host");
   }
-  static void copy_from_host(handle_type state, void* to, const void* from, std::size_t bytes) {
-    copy<memory_space, Kokkos::HostSpace>(state, to, from, bytes, "fanin::copy_from_host");
+  static void copy_from_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
+    copy<memory_space, Kokkos::HostSpace>(memory, to, from, bytes, "fanin::copy_from_host");
   }
 
  private:
   using memory_space = typename Space::memory_space;
 
+  /// An object that is gone has waited for its work: another one does as well.
   template <class To, class From>
-  static void copy(handle_type state, void* to, const void* from, std::size_t bytes, const char* call) {
+  static void copy(const memory_type& memory, void* to, const void* from, std::size_t bytes, const char* call) {
     using destination = Kokkos::View<char*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     using source = Kokkos::View<const char*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    auto state = memory.lock();
+    if (state == nullptr) state = kokkos<Space>().state_;
     const Space& space = state->space(call);
     detail::launch_alone(space, [&] {
       Kokkos::deep_copy(space, destination(static_cast<char*>(to), bytes),

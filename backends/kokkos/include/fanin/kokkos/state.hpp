@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +15,7 @@ namespace fanin::detail {
 /// What a fanin::kokkos owns: the execution space instance, and scratch in its memory. On the heap, so that handles
 /// stay valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
 template <class Space>
-class kokkos_state final : public kokkos_resource {
+class kokkos_state final : public kokkos_resource, public std::enable_shared_from_this<kokkos_state<Space>> {
  public:
   using memory_space = typename Space::memory_space;
 

@@ -39,6 +39,7 @@ class serial {
 template <>
 struct backend<serial> {
   using handle_type = serial;
+  using memory_type = serial;
   static constexpr const char* name = "serial";
 
   static constexpr serial handle(const serial& exec) noexcept { return exec; }
@@ -82,6 +83,7 @@ struct backend<serial> {
 
   static void synchronize(serial) noexcept {}
   static void check_memory(serial, const void*, const char*) noexcept {}
+  static serial memory(serial exec) noexcept { return exec; }
   static void* allocate(serial, std::size_t bytes) { return ::operator new(bytes, alignment); }
   static void deallocate(serial, void* pointer, std::size_t) noexcept { ::operator delete(pointer, alignment); }
   static void copy_to_host(serial, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
