@@ -57,6 +57,23 @@ TYPED_TEST(arguments, null_arrays) {
   EXPECT_EQ(untouched, 0xa5a5a5a5a5a5a5a5U);
 }
 
+TYPED_TEST(arguments, misaligned_arrays) {
+  auto& exec = this->exec();
+  const fanin::sum<std::int64_t> sum;
+  placed<std::int64_t, typename TypeParam::exec_type> x(exec, {1, 2, 3});
+  destination<std::int64_t, typename TypeParam::exec_type> out(exec);
+  const auto address = reinterpret_cast<std::uintptr_t>(x.data());
+  const std::span<const std::int64_t> crooked(reinterpret_cast<const std::int64_t*>(address + 4), 2);
+  const auto two = x.span().first(2);
+  expect_invalid([&] { fanin::reduce(exec, crooked, sum); }, "fanin::reduce: the array's address");
+  expect_invalid([&] { fanin::reduce_into(out.pointer(), exec, crooked, sum); }, "fanin::reduce_into: the array's");
+  expect_invalid([&] { fanin::transform_reduce(exec, crooked, multiply{}, sum); }, "fanin::transform_reduce: the arr");
+  expect_invalid([&] { fanin::transform_reduce(exec, two, crooked, multiply{}, sum); }, "alignment, 8 bytes");
+  expect_invalid([&] { fanin::transform_reduce_into(out.pointer(), exec, crooked, two, multiply{}, sum); },
+                 "fanin::transform_reduce_into: the array's address");
+  EXPECT_EQ(fanin::reduce(exec, crooked.first(0), sum), 0);
+}
+
 TYPED_TEST(arguments, null_destinations) {
   auto& exec = this->exec();
   const fanin::sum<std::int64_t> sum;

@@ -30,6 +30,10 @@ std::int64_t check_span(const typename backend<Exec>::handle_type& handle, std::
     throw invalid_argument(std::string(call) + ": " + std::to_string(xs.size()) +
                            " elements do not fit a 64-bit index");
   }
+  if (reinterpret_cast<std::uintptr_t>(xs.data()) % alignof(T) != 0) {
+    throw invalid_argument(std::string(call) + ": the array's address is no multiple of its type's alignment, " +
+                           std::to_string(alignof(T)) + " bytes");
+  }
   backend<Exec>::check_memory(handle, xs.data(), call);
   return static_cast<std::int64_t>(xs.size());
 }

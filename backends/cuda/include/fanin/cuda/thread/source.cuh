@@ -5,12 +5,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/recipe.hpp>
-#include <fanin/error.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/tuple.hpp>
@@ -208,16 +206,11 @@ auto make_span_source(const T* data, std::int64_t count) {
 template <class T, class Use>
 decltype(auto) with_span_source(const T* data, std::int64_t count, const Use& use) {
   constexpr std::size_t alignment = wide_alignment<T>;
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  if (count > 0 && address % alignof(T) != 0) {
-    throw invalid_argument("fanin::reduce: the array's address is no multiple of its type's alignment, " +
-                           std::to_string(alignof(T)) + " bytes");
-  }
   if constexpr (alignment != 0 && alignof(T) >= alignment) {
     return use(make_span_source(data, count));
   } else {
     if constexpr (alignment != 0) {
-      if (address % alignment == 0) return use(make_span_source(data, count));
+      if (reinterpret_cast<std::uintptr_t>(data) % alignment == 0) return use(make_span_source(data, count));
     }
     return use(index_source<element_at<T>>{{data}, 0, count});
   }
