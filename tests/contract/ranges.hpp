@@ -74,9 +74,10 @@ TYPED_TEST(ranges, every_index_is_visited_once) {
 /// Indices beyond 2^32 reach the functor whole.
 TYPED_TEST(ranges, indices_beyond_32_bits) {
   const std::int64_t first = (std::int64_t{1} << 40) - 5'000;
-  const auto high = fanin::parallel_reduce(fanin::range(this->exec(), first, first + 10'000), low_bits{INT64_MAX << 32},
-                                           fanin::sum<std::int64_t>{}, fanin::max_loc<std::int64_t>{});
-  const std::int64_t below = ((std::int64_t{1} << 40) - 1) & (INT64_MAX << 32);
+  const auto high =
+      fanin::parallel_reduce(fanin::range(this->exec(), first, first + 10'000), low_bits{-(std::int64_t{1} << 32)},
+                             fanin::sum<std::int64_t>{}, fanin::max_loc<std::int64_t>{});
+  const std::int64_t below = ((std::int64_t{1} << 40) - 1) & (-(std::int64_t{1} << 32));
   EXPECT_EQ(fanin::get<0>(high), 5'000 * below + 5'000 * (std::int64_t{1} << 40));
   EXPECT_EQ(fanin::get<1>(high).value, std::int64_t{1} << 40);
   EXPECT_EQ(fanin::get<1>(high).index, std::int64_t{1} << 40);

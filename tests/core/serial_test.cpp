@@ -87,7 +87,6 @@ struct write_down {
   struct text {
     int length;
     char at[64];
-    friend bool operator==(const text&, const text&) = default;
   };
   using value_type = char;
   using accumulator_type = text;

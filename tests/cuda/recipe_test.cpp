@@ -113,9 +113,9 @@ static_assert(is_refused<rows::global_halving, grid::watching_block>("each needs
 
 /// What lacks a name, a purpose, a source or a legal recipe is no strategy.
 struct nameless {
-  static constexpr const char* purpose = "";
-  static constexpr const char* source = "";
-  static constexpr cuda_recipe recipe = legal;
+  [[maybe_unused]] static constexpr const char* purpose = "";
+  [[maybe_unused]] static constexpr const char* source = "";
+  [[maybe_unused]] static constexpr cuda_recipe recipe = legal;
 };
 static_assert(!fanin::cuda_strategy_tag<nameless> && !fanin::cuda_strategy_tag<int>);
 

@@ -28,6 +28,7 @@ struct one_pass {
                                       .memory = memory::registers,
                                       .grid = grid::watching_block,
                                       .block_size = 512,
+                                      .chunks = 1,
                                       .blocks_per_sm = 4,
                                       .loads = 4,
                                       .elements = 8};
@@ -60,6 +61,7 @@ struct thread_partials {
                                       .memory = memory::registers,
                                       .grid = grid::host_finish,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .grid_size = 1};
 };
 
@@ -72,6 +74,7 @@ struct shared_thread0 {
                                       .memory = memory::shared,
                                       .grid = grid::host_finish,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .grid_size = 256};
 };
 
@@ -84,6 +87,7 @@ struct shared_tree {
                                       .memory = memory::shared,
                                       .grid = grid::host_finish,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .grid_size = 256};
 };
 
@@ -96,6 +100,7 @@ struct shared_tree_last_warp {
                                       .memory = memory::shared,
                                       .grid = grid::host_finish,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .grid_size = 256};
 };
 
@@ -108,6 +113,7 @@ struct shuffle {
                                       .memory = memory::registers,
                                       .grid = grid::host_finish,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .grid_size = 256};
 };
 
@@ -258,6 +264,7 @@ struct one_pass_bulk {
                                       .memory = memory::registers,
                                       .grid = grid::watching_block,
                                       .block_size = 256,
+                                      .chunks = 1,
                                       .blocks_per_sm = 2,
                                       .loads = 4,
                                       .elements = 8};
@@ -272,6 +279,7 @@ struct cluster {
                                       .memory = memory::registers,
                                       .grid = grid::watching_block,
                                       .block_size = 512,
+                                      .chunks = 1,
                                       .blocks_per_sm = 4,
                                       .loads = 4,
                                       .elements = 8,

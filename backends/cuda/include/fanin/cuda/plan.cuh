@@ -137,7 +137,9 @@ constexpr cuda_grid_tuning grid_tuning_for(int compute_capability, std::size_t e
       if (for_device && for_element) return row;
     }
   }
-  return {.blocks_per_sm = Strategy::recipe.blocks_per_sm};
+  cuda_grid_tuning of_recipe;
+  of_recipe.blocks_per_sm = Strategy::recipe.blocks_per_sm;
+  return of_recipe;
 }
 
 /// A grid of as many blocks as the elements need, or a persistent one.
