@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kokkos, for the Kokkos backend: an installed one of version 4.7 (Kokkos_ROOT points to it), or else its
-# sources from a Python package that carries them, checked against a hash and built along with Fanin.
+# Kokkos, for the Kokkos backend: the one that the enclosing project has added already, or an installed one of
+# version 4.7 (Kokkos_ROOT points to it), or else its sources from a Python package that carries them, checked
+# against a hash and built along with Fanin.
 #
 # Afterwards: the target Kokkos::kokkos, Kokkos_VERSION, FANIN_KOKKOS_NEEDS_CUDA (0/1).
 
@@ -164,8 +165,28 @@ macro(fanin_add_kokkos)
   set(Kokkos_VERSION ${fanin_kokkos_version})
 endmacro()
 
+# The enclosing project's Kokkos, added by add_subdirectory: it has written what its package says of an installed one.
+macro(fanin_use_kokkos_of_project)
+  include("${Kokkos_BINARY_DIR}/KokkosConfigVersion.cmake")
+  set(Kokkos_VERSION "${PACKAGE_VERSION}")
+  include("${Kokkos_BINARY_DIR}/KokkosConfigCommon.cmake")
+  set(Kokkos_DIR "${Kokkos_SOURCE_DIR}")
+  set(Kokkos_FOUND ON)
+endmacro()
+
 set(CMAKE_CXX_EXTENSIONS OFF) # Kokkos's package warns otherwise
-find_package(Kokkos QUIET CONFIG)
+set(fanin_kokkos_in_tree OFF)
+if(TARGET Kokkos::kokkos)
+  get_target_property(fanin_kokkos_imported Kokkos::kokkos IMPORTED)
+  if(NOT fanin_kokkos_imported)
+    set(fanin_kokkos_in_tree ON)
+  endif()
+endif()
+if(fanin_kokkos_in_tree)
+  fanin_use_kokkos_of_project()
+else()
+  find_package(Kokkos QUIET CONFIG)
+endif()
 unset(CMAKE_CXX_EXTENSIONS)
 if(Kokkos_FOUND)
   message(STATUS "Kokkos ${Kokkos_VERSION}: ${Kokkos_DIR}")
@@ -174,7 +195,7 @@ if(Kokkos_FOUND)
     set(FANIN_KOKKOS_NEEDS_CUDA 1)
     if(NOT FANIN_ENABLE_CUDA)
       set(CMAKE_CUDA_ARCHITECTURES ${Kokkos_CUDA_ARCHITECTURES})
-      enable_language(CUDA)
+      fanin_enable_cuda_language("The Kokkos in ${Kokkos_DIR} has CUDA on")
     endif()
   endif()
 else()

@@ -7,13 +7,13 @@ include(CheckLanguage)
 
 option(FANIN_ENABLE_KOKKOS "Build the Kokkos backend" ON)
 
-# The CUDA backend is on where a CUDA compiler is; asked once, then the cache decides.
-if(NOT DEFINED FANIN_ENABLE_CUDA)
+# On its own Fanin has the CUDA backend where a CUDA compiler is; inside of another project, which may know nothing of
+# CUDA, only when it is asked for. Asked once, then the cache decides.
+set(fanin_cuda_found OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED FANIN_ENABLE_CUDA)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(fanin_cuda_found ON)
-  else()
-    set(fanin_cuda_found OFF)
   endif()
 endif()
 option(FANIN_ENABLE_CUDA "Build the CUDA backend (needs nvcc)" ${fanin_cuda_found})
@@ -70,16 +70,28 @@ function(fanin_choose_cuda_architectures)
       CACHE STRING "CUDA architectures" FORCE)
 endfunction()
 
-if(FANIN_ENABLE_CUDA)
-  fanin_choose_cuda_architectures()
+# A language that is enabled here is known here and below: in an enclosing project no target with a CUDA unit could be
+# generated. So that project enables it first.
+macro(fanin_enable_cuda_language reason)
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CUDA_COMPILER_LOADED)
+    message(
+      FATAL_ERROR
+        "${reason}, and Fanin is a subdirectory of a project without the language CUDA. In that project call "
+        "enable_language(CUDA), or project(<name> LANGUAGES CXX CUDA), before add_subdirectory of Fanin.")
+  endif()
   check_language(CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     message(
       FATAL_ERROR
-        "FANIN_ENABLE_CUDA is ON and no CUDA compiler was found. Put nvcc on PATH, set "
-        "CMAKE_CUDA_COMPILER, or configure with -DFANIN_ENABLE_CUDA=OFF.")
+        "${reason}, and no CUDA compiler was found. Put nvcc on PATH, set CMAKE_CUDA_COMPILER, or configure with "
+        "-DFANIN_ENABLE_CUDA=OFF.")
   endif()
   enable_language(CUDA)
+endmacro()
+
+if(FANIN_ENABLE_CUDA)
+  fanin_choose_cuda_architectures()
+  fanin_enable_cuda_language("FANIN_ENABLE_CUDA is ON")
   find_package(CUDAToolkit REQUIRED)
   if(CUDAToolkit_VERSION VERSION_LESS 12.3)
     message(FATAL_ERROR "Fanin needs CUDA 12.3 or newer (16-byte accesses of PTX 8.3); this is ${CUDAToolkit_VERSION}.")

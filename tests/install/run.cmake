@@ -33,6 +33,23 @@ function(check_no_paths folder)
   endforeach()
 endfunction()
 
+# Configures a project, which may fail: gives `configured` and `output`, its words on one line.
+function(configure source build)
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${source}" -B "${build}" -G "${GENERATOR}"
+            "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" ${ARGN}
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE output
+    RESULT_VARIABLE result)
+  message("${output}")
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  set(output "${output}" PARENT_SCOPE)
+  set(configured OFF PARENT_SCOPE)
+  if(result EQUAL 0)
+    set(configured ON PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Configures and builds a consumer against the moved prefix.
 function(build_consumer name)
   set(build "${stage}/build-${name}")
@@ -94,22 +111,15 @@ elseif(STEP STREQUAL "application")
   endif()
 
 elseif(STEP STREQUAL "unknown_backend")
-  execute_process(
-    COMMAND "${CMAKE_COMMAND}" -S "${sources}/plain" -B "${stage}/build-unknown" -G "${GENERATOR}"
-            "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
-            -DFANIN_DEFAULT_BACKEND=abacus
-    OUTPUT_VARIABLE output
-    ERROR_VARIABLE output
-    RESULT_VARIABLE result)
-  message("${output}")
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(result EQUAL 0 OR NOT output MATCHES "FANIN_DEFAULT_BACKEND is \"abacus\"; the Fanin in .* was built with: serial")
+  configure("${sources}/plain" "${stage}/build-unknown" "-DCMAKE_PREFIX_PATH=${prefix}"
+            -DFANIN_DEFAULT_BACKEND=abacus)
+  if(configured OR NOT output MATCHES "FANIN_DEFAULT_BACKEND is \"abacus\"; the Fanin in .* was built with: serial")
     message(FATAL_ERROR "An unknown backend must be refused in words.")
   endif()
 
 elseif(STEP STREQUAL "subdirectory")
-  build_consumer(subdirectory "-DFANIN_SOURCE_DIR=${SOURCE_DIR}" -DFANIN_ENABLE_KOKKOS=OFF
-                 -DFANIN_ENABLE_CUDA=OFF)
+  # CUDA is not switched off: in a project of C++ alone it must be by itself.
+  build_consumer(subdirectory "-DFANIN_SOURCE_DIR=${SOURCE_DIR}" -DFANIN_ENABLE_KOKKOS=OFF)
   run("${build}/application")
   # What it installs, another project finds, with the serial backend and nothing else.
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${stage}/serial_only")
@@ -118,6 +128,26 @@ elseif(STEP STREQUAL "subdirectory")
   file(COPY "${sources}/plain/" DESTINATION "${sources}/serial_only")
   build_consumer(serial_only)
   run("${build}/plain")
+
+elseif(STEP STREQUAL "subdirectory_with_cuda")
+  configure("${sources}/subdirectory" "${stage}/build-subdirectory_with_cuda" "-DFANIN_SOURCE_DIR=${SOURCE_DIR}"
+            -DFANIN_ENABLE_KOKKOS=OFF -DFANIN_ENABLE_CUDA=ON)
+  if(configured OR NOT output MATCHES "FANIN_ENABLE_CUDA is ON, and Fanin is a subdirectory .* enable_language.CUDA.")
+    message(FATAL_ERROR "CUDA in a project without that language must be refused in words.")
+  endif()
+
+elseif(STEP STREQUAL "subdirectory_with_kokkos")
+  # Configured only: which Kokkos it is shows then.
+  set(build "${stage}/build-subdirectory_with_kokkos")
+  configure("${sources}/subdirectory" "${build}" "-DFANIN_SOURCE_DIR=${SOURCE_DIR}"
+            "-DKOKKOS_SOURCE_DIR=${KOKKOS_SOURCE_DIR}")
+  if(NOT configured OR NOT output MATCHES "Fanin [0-9.]+: backends serial, kokkos")
+    message(FATAL_ERROR "Fanin must use the Kokkos that its project has already.")
+  endif()
+  configure("${sources}/subdirectory" "${build}" -DCMAKE_CXX_STANDARD=17)
+  if(configured OR NOT output MATCHES "Fanin is C..20, and the Kokkos in .* was built as C..17")
+    message(FATAL_ERROR "A Kokkos of C++17 must be refused in words.")
+  endif()
 
 else()
   message(FATAL_ERROR "There is no step \"${STEP}\".")
