@@ -44,5 +44,14 @@ TEST(catalogue_count, every_row_is_registered_with_every_test) {
   });
 }
 
+TEST(catalogue_count, every_list_takes_turns) {
+  const auto& all = *::testing::UnitTest::GetInstance();
+  int lists = 0;
+  for (int k = 0; k < all.total_test_suite_count(); ++k) {
+    lists += std::string_view(all.GetTestSuite(k)->name()).find("/catalogue_turns/") != std::string_view::npos ? 1 : 0;
+  }
+  EXPECT_EQ(lists, 5);
+}
+
 }  // namespace
 }  // namespace fanin_test

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/grid/watching_block.cuh>
+#include <fanin/cuda/kernel.cuh>
 #include <fanin/detail/composite.hpp>
 #include <fanin/reducers.hpp>
 
@@ -83,6 +85,31 @@ TEST(cuda_watched_order, of_sums) {
                         [](std::size_t k) { return element<float>(data::random_signed, k, 0); });
   expect_the_same_order(fanin::detail::make_composite(fanin::sum<double>{}),
                         [](std::size_t k) { return element<double>(data::huge_and_tiny, k, 0); });
+}
+
+/// Whether a row that hands over tagged units gets scratch that holds nothing else, and every other row plain scratch.
+template <class Strategy, class Reducer>
+constexpr bool has_scratch_of_its_kind() {
+  if constexpr (fanin::cuda_strategy_tag<Strategy>) {
+    using all = fanin::detail::composite<Reducer>;
+    using work = fanin::detail::workspace_of<Strategy, all>;
+    constexpr bool holds_units = std::is_same_v<decltype(work::scratch), fanin::detail::watched_scratch>;
+    return holds_units == fanin::detail::is_watched<Strategy, all> &&
+           holds_units != requires(work w) { w.scratch.partials; };
+  } else {
+    return true;
+  }
+}
+
+TEST(cuda_watched_scratch, is_of_a_type_of_its_own) {
+  using fanin::cuda_stage::grid;
+  fanin::cuda_catalogue::for_each([]<class Row>(Row) {
+    using watched = fanin::cuda_strategy::finished_by<Row, grid::watching_block>;
+    static_assert(has_scratch_of_its_kind<Row, fanin::sum<std::uint32_t>>());
+    static_assert(has_scratch_of_its_kind<watched, fanin::sum<std::uint32_t>>());
+    static_assert(has_scratch_of_its_kind<watched, fanin::min_max_loc<double>>());
+  });
+  SUCCEED() << "compiled";
 }
 
 /// The test's own means: another order shows.

@@ -53,13 +53,6 @@ struct cuda_destination {
   }
 };
 
-/// What the launches of one reduction share in device memory.
-struct cuda_workspace {
-  cuda_scratch scratch;
-  void* values = nullptr;  ///< one accumulator a thread, for block stages in global memory
-  int chunks = 1;          ///< n of fold_n
-};
-
 /// A composite as later passes see it: elements are accumulators, and are joined.
 template <class Composite>
 struct merging : Composite {
@@ -154,6 +147,24 @@ template <class Strategy, class Composite>
 using partial_of = std::conditional_t<hands_over_parcels<Strategy, Composite>, typename Composite::parcel_type,
                                       typename Composite::accumulator_type>;
 
+/// What the launches of one reduction share in device memory. `Scratch` is watched_scratch where partial results are
+/// handed over in tagged units, and then has room for nothing else.
+template <class Scratch>
+struct cuda_workspace {
+  Scratch scratch = {};
+  void* values = nullptr;  ///< one accumulator a thread, for block stages in global memory; or left_scratches
+  int chunks = 1;          ///< n of fold_n
+};
+
+template <class Accumulator>
+__device__ Accumulator* partials_in(const cuda_scratch& scratch) {
+  return static_cast<Accumulator*>(scratch.partials);
+}
+
+template <class Strategy, class Composite>
+struct workspace_of
+    : cuda_workspace<std::conditional_t<is_watched<Strategy, Composite>, watched_scratch, cuda_scratch>> {};
+
 /// In the last block: the partial results of all blocks, of which scratch holds this one's. Ends with a barrier.
 template <class Strategy, class Composite, std::size_t... I>
 __device__ void join_partials_in_scratch(const Composite& c, typename Composite::accumulator_type& scratch,
@@ -184,10 +195,10 @@ __device__ void join_partials_in_scratch(const Composite& c, typename Composite:
 /// Delivers what the scratches of all blocks hold.
 template <class Strategy, class Composite>
 __device__ void finish_in_scratch(const Composite& c, typename Composite::accumulator_type& scratch,
-                                  const contributor& self, const cuda_workspace& work, void* memory,
+                                  const contributor& self, const cuda_workspace<cuda_scratch>& work, void* memory,
                                   const cuda_destination<typename Composite::result_type>& destination) {
   if (self.count > 1) {
-    auto* const partials = static_cast<typename Composite::accumulator_type*>(work.scratch.partials);
+    auto* const partials = partials_in<typename Composite::accumulator_type>(work.scratch);
     if (!is_last_block_with(scratch, self, partials, work.scratch.counter)) return;
     join_partials_in_scratch<Strategy>(c, scratch, partials, self, memory, typename Composite::indices{});
   }
@@ -198,7 +209,7 @@ __device__ void finish_in_scratch(const Composite& c, typename Composite::accumu
 template <class Strategy, class Composite>
 __device__ void finish_parcels(const Composite& c, typename Composite::state_type& state,
                                typename Composite::accumulator_type& scratch, const contributor& self,
-                               const cuda_workspace& work, void* memory, std::uint32_t number,
+                               const cuda_workspace<watched_scratch>& work, void* memory, std::uint32_t number,
                                const cuda_destination<typename Composite::result_type>& destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
@@ -261,16 +272,16 @@ __device__ inline void wait_for_grid_before() {
 /// thread -> block -> cluster -> grid, as the strategy's recipe says.
 template <class Strategy, class Source, class Composite>
 __global__ void __launch_bounds__(1024)
-    reduce_kernel(const Source source, const Composite c, const cuda_workspace work,
+    reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
   extern __shared__ __align__(16) unsigned char shared[];
-  auto* const partials = static_cast<accumulator*>(work.scratch.partials);
 
   if constexpr (recipe.block == cuda_stage::block::none) {
-    accumulator& slot = partials[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
+    accumulator& slot =
+        partials_in<accumulator>(work.scratch)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
     slot = c.identity();
     auto state = c.begin(slot);
     gather<Strategy>(source, c, state, work.chunks, shared);
@@ -320,13 +331,13 @@ __global__ void __launch_bounds__(1024)
     }
 
     if constexpr (recipe.grid == cuda_stage::grid::host_finish) {
-      if (threadIdx.x == 0) partials[blockIdx.x] = value;
+      if (threadIdx.x == 0) partials_in<accumulator>(work.scratch)[blockIdx.x] = value;
     } else if constexpr (recipe.grid == cuda_stage::grid::second_pass) {
       if (threadIdx.x == 0) {
         if (gridDim.x == 1) {
           destination.deliver(c.result(value));
         } else {
-          partials[blockIdx.x] = value;
+          partials_in<accumulator>(work.scratch)[blockIdx.x] = value;
         }
       }
     } else if constexpr (!finishes_in_scratch<Strategy, Composite>) {
@@ -351,6 +362,7 @@ __global__ void __launch_bounds__(1024)
           close_launch(work.scratch, number);
           return;
         } else {
+          auto* const partials = partials_in<accumulator>(work.scratch);
           if (!is_last_block(value, self, partials, work.scratch.counter)) return;
           const unsigned threads = goes_through_slots(recipe, largest) ? 32 : blockDim.x;
           value = gather_partials(c, partials, self.count, threads);

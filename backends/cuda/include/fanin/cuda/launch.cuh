@@ -44,31 +44,34 @@ inline constexpr bool may_post_partials =
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// Room for so many tagged units, and for nothing else: the one way to scratch of that kind.
+inline watched_scratch units_scratch(cuda_session& session, std::size_t units) {
+  const cuda_scratch room = session.scratch(cuda_session::partials::tagged, round_up(units * sizeof(tagged_unit)));
+  return {static_cast<tagged_unit*>(room.partials), room.partial_bytes, room.counter};
+}
+
 /// One launch, and what it leaves: the result, or partial results for the host.
 template <class Strategy, class Source, class Composite>
 cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Source& source, const Composite& c,
                              cuda_destination<typename Composite::result_type> destination) {
   using accumulator = typename Composite::accumulator_type;
   constexpr cuda_recipe recipe = Strategy::recipe;
-  constexpr bool tagged = is_watched<Strategy, Composite>;
-  constexpr std::size_t partial_bytes =
-      tagged ? static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))) * sizeof(tagged_unit)
-             : sizeof(accumulator);
   const auto threads = static_cast<std::size_t>(plan.launch.block_size);
   const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
-  const std::size_t bytes =
-      round_up(largest_grid * partial_bytes * (recipe.block == cuda_stage::block::none ? threads : 1));
-  const std::size_t values =
-      recipe.memory == cuda_stage::memory::global ? largest_grid * threads * sizeof(accumulator) : 0;
-
-  cuda_workspace work;
-  work.scratch =
-      session.scratch(tagged ? cuda_session::partials::tagged : cuda_session::partials::plain, bytes + values);
-  work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
-  if constexpr (hands_over_parcels<Strategy, Composite>) {
-    // Not behind the tagged units: another launch takes these words for units, and one may equal its number.
-    const std::size_t left = left_scratches<accumulator>::bytes(largest_grid);
-    work.values = session.scratch(cuda_session::partials::plain, left).partials;
+  const std::size_t values = recipe.memory == cuda_stage::memory::global ? largest_grid * threads * sizeof(accumulator)
+                             : hands_over_parcels<Strategy, Composite>
+                                 ? left_scratches<accumulator>::bytes(largest_grid)
+                                 : 0;
+  workspace_of<Strategy, Composite> work;
+  if constexpr (is_watched<Strategy, Composite>) {
+    work.scratch = units_scratch(
+        session, largest_grid * static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))));
+    if (values > 0) work.values = session.scratch(cuda_session::partials::plain, values).partials;
+  } else {
+    const std::size_t bytes =
+        round_up(largest_grid * sizeof(accumulator) * (recipe.block == cuda_stage::block::none ? threads : 1));
+    work.scratch = session.scratch(cuda_session::partials::plain, bytes + values);
+    work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
   }
   work.chunks = plan.chunks;
   const int contributors = plan.launch.grid_size / recipe.cluster_size;
@@ -105,7 +108,7 @@ void enqueue_passes(cuda_session& session, cuda_plan& plan, const Source& source
                                  ? bytes_of(std::int64_t{plan.largest_grid} * plan.launch.block_size)
                                  : 0;
 
-  cuda_workspace work;
+  cuda_workspace<cuda_scratch> work;
   work.scratch = session.scratch(cuda_session::partials::plain, first_bytes + second_bytes + values);
   auto* const first = static_cast<unsigned char*>(work.scratch.partials);
   work.values = first + first_bytes + second_bytes;

@@ -147,7 +147,7 @@ template <class Composite>
 __device__ void publish_parcel(const Composite& c, const typename Composite::parcel_type& parcel,
                                const typename Composite::accumulator_type& scratch, const contributor& self,
                                const left_scratches<typename Composite::accumulator_type>& left,
-                               const cuda_scratch& shared, std::uint32_t number) {
+                               const watched_scratch& shared, std::uint32_t number) {
   const bool leaves = __shfl_sync(0xffffffffu, is_in_scratch(c, parcel, typename Composite::indices{}), 0) != 0;
   if (leaves) {
     copy_by_threads(left.of_block + self.index, scratch, threadIdx.x, 32);
@@ -163,7 +163,7 @@ template <class Strategy, std::size_t LargestAccumulator, class Composite>
 __device__ void gather_parcels(const Composite& c, typename Composite::parcel_type& parcel,
                                typename Composite::accumulator_type& scratch, const contributor& self,
                                const left_scratches<typename Composite::accumulator_type>& left,
-                               const cuda_scratch& shared, std::uint32_t number, void* memory) {
+                               const watched_scratch& shared, std::uint32_t number, void* memory) {
   constexpr typename Composite::indices indices{};
   __shared__ unsigned blocks_that_left;
   if (threadIdx.x == 0) blocks_that_left = 0;

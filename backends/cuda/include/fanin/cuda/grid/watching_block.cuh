@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -23,7 +24,16 @@ struct tagged_unit {
   std::uint32_t tag;
 };
 
-__device__ inline void store_unit(void* to, const tagged_unit& unit) {
+/// Where the blocks of a launch leave tagged units. Nothing else is ever written there: a later launch takes every 16
+/// bytes for a unit, and of values left there one may equal its number. Hence a type of its own, which no stage can
+/// take for scratch of values; launches of all kinds may share it, as the tag is a unit's last word in each.
+struct watched_scratch {
+  tagged_unit* units = nullptr;
+  std::size_t bytes = 0;
+  unsigned* launches = nullptr;  ///< how many were closed
+};
+
+__device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
   const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
   const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
   asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
@@ -31,7 +41,7 @@ __device__ inline void store_unit(void* to, const tagged_unit& unit) {
                : "memory");
 }
 
-__device__ inline tagged_unit load_unit(const void* from) {
+__device__ inline tagged_unit load_unit(const tagged_unit* from) {
   std::uint64_t low;
   std::uint64_t high;
   asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
@@ -50,15 +60,15 @@ struct contributor {
 };
 
 /// The launch's number: never 0, which is what fresh scratch holds.
-__device__ inline std::uint32_t launch_number(const cuda_scratch& scratch) { return __ldcg(scratch.counter) + 1; }
+__device__ inline std::uint32_t launch_number(const watched_scratch& scratch) { return __ldcg(scratch.launches) + 1; }
 
 /// Hands this block's partial result over. Called by one thread.
 template <class T>
-__device__ void publish_partial(const T& value, unsigned index, const cuda_scratch& scratch, std::uint32_t number) {
+__device__ void publish_partial(const T& value, unsigned index, const watched_scratch& scratch, std::uint32_t number) {
   constexpr int units = tagged_units(sizeof(T));
   std::uint32_t word[units * 3] = {};
   memcpy(word, &value, sizeof(T));
-  auto* const to = static_cast<tagged_unit*>(scratch.partials) + std::size_t{index} * units;
+  tagged_unit* const to = scratch.units + std::size_t{index} * units;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
     store_unit(to + k, {{word[3 * k], word[3 * k + 1], word[3 * k + 2]}, number});
@@ -67,9 +77,9 @@ __device__ void publish_partial(const T& value, unsigned index, const cuda_scrat
 
 /// Whether the partial result of `block` is there; then it is in `value`.
 template <class T>
-__device__ bool take_partial(T& value, unsigned block, const cuda_scratch& scratch, std::uint32_t number) {
+__device__ bool take_partial(T& value, unsigned block, const watched_scratch& scratch, std::uint32_t number) {
   constexpr int units = tagged_units(sizeof(T));
-  const auto* const from = static_cast<const tagged_unit*>(scratch.partials) + std::size_t{block} * units;
+  const tagged_unit* const from = scratch.units + std::size_t{block} * units;
   tagged_unit unit[units];
 #pragma unroll
   for (int k = 0; k < units; ++k) unit[k] = load_unit(from + k);
@@ -89,7 +99,7 @@ __device__ bool take_partial(T& value, unsigned block, const cuda_scratch& scrat
 /// Calls take(partial, block) for this thread's share of the other blocks' partial results, in an order that depends on
 /// the grid alone. The lanes of a warp wait together: when some went ahead, the shuffles that follow took 0.1 us each.
 template <class T, class Take>
-__device__ void for_watched(const contributor& self, const cuda_scratch& scratch, std::uint32_t number,
+__device__ void for_watched(const contributor& self, const watched_scratch& scratch, std::uint32_t number,
                             const Take& take) {
   constexpr unsigned warp = 32;
   const unsigned others = self.count - 1;
@@ -108,7 +118,7 @@ __device__ void for_watched(const contributor& self, const cuda_scratch& scratch
 /// block's own.
 template <class Composite>
 __device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
-                               const cuda_scratch& scratch, std::uint32_t number) {
+                               const watched_scratch& scratch, std::uint32_t number) {
   using accumulator = typename Composite::accumulator_type;
   if (threadIdx.x != 0) value = c.identity();
   for_watched<accumulator>(self, scratch, number,
@@ -118,14 +128,14 @@ __device__ void gather_watched(const Composite& c, typename Composite::accumulat
 /// Opens scratch to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
 /// When the numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes
 /// for a new one.
-__device__ inline void close_launch(const cuda_scratch& scratch, std::uint32_t number) {
+__device__ inline void close_launch(const watched_scratch& scratch, std::uint32_t number) {
   if (number == 0xffffffffu) {
     __syncthreads();
-    auto* const words = static_cast<std::uint32_t*>(scratch.partials);
-    for (std::size_t k = threadIdx.x; k < scratch.partial_bytes / 4; k += blockDim.x) words[k] = 0;
+    auto* const words = reinterpret_cast<std::uint32_t*>(scratch.units);
+    for (std::size_t k = threadIdx.x; k < scratch.bytes / 4; k += blockDim.x) words[k] = 0;
     number = 0;
   }
-  if (threadIdx.x == 0) *scratch.counter = number;
+  if (threadIdx.x == 0) *scratch.launches = number;
 }
 
 /// On the host, what the watching block makes of `count` partial results (`partial(k)` gives block k's) by
