@@ -2,13 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cfenv>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/grid/watching_block.cuh>
 #include <fanin/cuda/kernel.cuh>
+#include <fanin/cuda/launch.cuh>
+#include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/reducers.hpp>
 
@@ -85,6 +94,36 @@ TEST(cuda_watched_order, of_sums) {
                         [](std::size_t k) { return element<float>(data::random_signed, k, 0); });
   expect_the_same_order(fanin::detail::make_composite(fanin::sum<double>{}),
                         [](std::size_t k) { return element<double>(data::huge_and_tiny, k, 0); });
+}
+
+/// What is left to the host: only joins that are the device's bit by bit.
+template <class... Reducer>
+constexpr bool posts() {
+  using all = decltype(fanin::detail::substitute_composite(fanin::detail::composite<Reducer...>{}));
+  return fanin::detail::may_post_partials<fanin::cuda_strategy::one_pass, all>;
+}
+static_assert(posts<fanin::sum<float>>() &&
+              posts<fanin::sum<double>, fanin::min_loc<float>, fanin::max<std::int64_t>>());
+static_assert(posts<fanin::sum<std::complex<double>>>() && posts<fanin::prod<float>>() && posts<fanin::band<int>>());
+static_assert(!posts<fanin::prod<std::complex<double>>>() && !posts<fanin::prod<std::complex<float>>>());
+static_assert(!posts<order_of_joins>() && !posts<fanin::sum<double>, order_of_joins>());
+
+TEST(cuda_watched_order, is_followed_where_the_host_rounds_as_a_device) {
+  EXPECT_TRUE(fanin::detail::rounds_as_device());
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(mode);
+    EXPECT_FALSE(fanin::detail::rounds_as_device()) << "rounding mode " << mode;
+    std::fesetround(FE_TONEAREST);
+  }
+#if defined(__x86_64__)
+  const unsigned usual = _mm_getcsr();
+  for (const unsigned flushes : {0x8000u, 0x0040u}) {
+    _mm_setcsr(usual | flushes);
+    EXPECT_FALSE(fanin::detail::rounds_as_device()) << "MXCSR bit " << flushes;
+    _mm_setcsr(usual);
+  }
+#endif
+  EXPECT_TRUE(fanin::detail::rounds_as_device());
 }
 
 /// Whether a row that hands over tagged units gets scratch that holds nothing else, and every other row plain scratch.

@@ -8,6 +8,7 @@
 
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/plan.cuh>
+#include <fanin/cuda/reducer/joins_alike.hpp>
 #include <fanin/cuda/session.hpp>
 
 namespace fanin::detail {
@@ -36,11 +37,11 @@ struct cuda_partials {
 inline constexpr int most_blocks_that_post = 128;
 inline constexpr int most_words_that_are_posted = 512;
 
-/// Not with a reducer that has members: its join may follow a pointer to where only the device can.
+/// Only where the host's joins give the bits that the device's give, so that the _into form of a call, and one from
+/// which no block posts, have the same result.
 template <class Strategy, class Composite>
-inline constexpr bool may_post_partials =
-    is_watched<Strategy, Composite> && Composite::is_stateless && !Composite::has_any_state &&
-    Strategy::recipe.block == cuda_stage::block::warp_shuffle;
+inline constexpr bool may_post_partials = is_watched<Strategy, Composite> && joins_alike<Composite> &&
+                                          Strategy::recipe.block == cuda_stage::block::warp_shuffle;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -76,9 +77,9 @@ cuda_partials enqueue_single(cuda_session& session, cuda_plan& plan, const Sourc
   work.chunks = plan.chunks;
   const int contributors = plan.launch.grid_size / recipe.cluster_size;
   if constexpr (may_post_partials<Strategy, Composite>) {
-    destination.takes_partials = destination.mailbox.words != nullptr && contributors > 1 &&
-                                 contributors <= most_blocks_that_post &&
-                                 contributors * mailbox_words(sizeof(accumulator)) <= most_words_that_are_posted;
+    destination.takes_partials =
+        destination.mailbox.words != nullptr && contributors > 1 && contributors <= most_blocks_that_post &&
+        contributors * mailbox_words(sizeof(accumulator)) <= most_words_that_are_posted && rounds_as_device();
   }
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
   session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);

@@ -6,12 +6,14 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/cuda/reducer/joins_alike.hpp>
 #include <fanin/cuda/reducer/ordered.hpp>
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/reducers.hpp>
 
-/// Which built-in reducers the CUDA backend replaces by others that give the same result faster.
+/// Which built-in reducers the CUDA backend replaces by others that give the same result faster, or the same bits in
+/// every unit.
 namespace fanin::detail {
 
 /// The reducer that stands for R where no functor binds to R's accumulator.
@@ -59,6 +61,15 @@ struct substitute<sum<T, Acc>> {
   using type = packed_sum<T, Acc>;
 };
 
+template <class T>
+struct substitute<sum<T, float>> {
+  using type = keeping_sum<T>;
+};
+template <class T>
+struct substitute<prod<T, float>> {
+  using type = keeping_prod<T>;
+};
+
 template <class R>
 constexpr auto substitute_reducer(const R& reducer) {
   if constexpr (std::is_same_v<typename substitute<R>::type, R>) {
@@ -75,11 +86,21 @@ constexpr auto substitute_composite(const composite<Reducer...>& c) {
   }(std::index_sequence_for<Reducer...>{});
 }
 
-/// The same for a functor, which keeps the reducers whose accumulators it takes.
+/// The same for a functor. Where it takes accumulators, only by reducers that have the same.
 template <class F, class... Reducer>
 constexpr auto substitute_composite_for(const composite<Reducer...>& c) {
   if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
-    return c;
+    const auto with_its_accumulator = []<class R>(const R& reducer) {
+      using other = typename substitute<R>::type;
+      if constexpr (std::is_same_v<reducer_state_t<other>, reducer_state_t<R>>) {
+        return substitute_reducer(reducer);
+      } else {
+        return reducer;
+      }
+    };
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return make_composite(with_its_accumulator(get<I>(c.reducers))...);
+    }(std::index_sequence_for<Reducer...>{});
   } else {
     return substitute_composite(c);
   }
