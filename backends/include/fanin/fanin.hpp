@@ -6,12 +6,12 @@
 #include <fanin/buffer.hpp>
 #include <fanin/config.hpp>
 #include <fanin/error.hpp>
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
+#include <fanin/macros.hpp>
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || FANIN_DETAIL_EXCESS_PRECISION
 #include <fanin/detail/exact_refused.hpp>
 #else
 #include <fanin/exact_sum.hpp>
 #endif
-#include <fanin/macros.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>

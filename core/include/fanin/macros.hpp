@@ -26,3 +26,11 @@
 #else
 #define FANIN_DETAIL_NOINLINE
 #endif
+
+/// Whether this unit computes doubles in a wider type, or may: g++ for 32-bit x86, and -mfpmath=387 or both. (The
+/// compiler's own name, since FLT_EVAL_METHOD is there only after <cfloat>.)
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 2 || __FLT_EVAL_METHOD__ < 0)
+#define FANIN_DETAIL_EXCESS_PRECISION 1
+#else
+#define FANIN_DETAIL_EXCESS_PRECISION 0
+#endif

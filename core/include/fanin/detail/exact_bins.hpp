@@ -14,8 +14,8 @@ namespace fanin::detail {
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
 #error "fanin: exact sums need additions as they stand: compile this unit without -ffast-math and -fassociative-math"
 #endif
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2
-#error "fanin: exact sums need doubles that are computed as doubles: with g++ for 32-bit x86, add -msse2 -mfpmath=sse"
+#if FANIN_DETAIL_EXCESS_PRECISION
+#error "fanin: exact sums need doubles that are computed as doubles: compile this unit with -msse2 -mfpmath=sse"
 #endif
 
 /// x as a value that the compiler knows nothing of: else it may fuse the product that gave x into the addition that

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What <fanin/fanin.hpp> has instead of exact sums in a unit that is compiled with -ffast-math: the compiler may leave
-/// out there what they consist of.
+#include <fanin/macros.hpp>
+
+/// What <fanin/fanin.hpp> has instead of exact sums in a unit that is compiled with -ffast-math, where the compiler may
+/// leave out what they consist of, or with -mfpmath=387, which rounds twice.
 namespace fanin {
 
 namespace detail {
 
 template <class T>
 struct exact_refused {
+#if FANIN_DETAIL_EXCESS_PRECISION
+  static_assert(sizeof(T) == 0,
+                "fanin: exact sums need doubles that are computed as doubles: compile this unit with -msse2 "
+                "-mfpmath=sse");
+#else
   static_assert(sizeof(T) == 0,
                 "fanin: exact sums need additions as they stand: compile this unit without -ffast-math and "
                 "-fassociative-math");
+#endif
 };
 
 }  // namespace detail
