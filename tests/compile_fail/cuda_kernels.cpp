@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <span>
 
 #include <fanin/fanin.hpp>
 
 // What a CUDA compiler must refuse of functors and reducers: as a mere warning a host-only one yields an empty kernel.
+// Function pointers it would take, and plain lambdas refuse in words about a file of its own.
 
 #if defined(HOST_ONLY_REDUCER)
 #define REDUCER_FUNCTION
@@ -43,6 +45,38 @@ void use(fanin::cuda& gpu, double* out) {
   const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
   fanin::parallel_reduce_into(out, fanin::range(view, 10), element{}, candidate{});
 }
+#elif defined(POINTER_INTO)
+FANIN_FUNCTION double of_index(std::int64_t i) { return static_cast<double>(i); }
+void use(fanin::cuda& gpu, double* out) {
+  fanin::parallel_reduce_into(out, fanin::range(gpu, 10), &of_index, candidate{});
+}
+#elif defined(POINTER_FOR)
+FANIN_FUNCTION void at_index(std::int64_t) {}
+void use(fanin::cuda& gpu) { fanin::parallel_for(fanin::range(gpu, 10), &at_index); }
+#elif defined(POINTER_TRANSFORM)
+FANIN_FUNCTION double of_element(double x) { return -x; }
+double use(fanin::cuda& gpu, std::span<const double> x) {
+  return fanin::transform_reduce(gpu, x, &of_element, candidate{});
+}
+#elif defined(PLAIN_LAMBDA)
+double use(fanin::cuda& gpu, double scale) {
+  const auto f = [=](std::int64_t i) { return scale * static_cast<double>(i); };
+  return fanin::parallel_reduce(fanin::range(gpu, 10), f, candidate{});
+}
 #else
-double use(fanin::cuda& gpu) { return fanin::parallel_reduce(fanin::range(gpu, 10), element{}, candidate{}); }
+// Of a name that speaks of lambdas, with a call operator for any index; and an extended lambda.
+template <class T>
+struct lambda_of {
+  template <class Index>
+  FANIN_FUNCTION T operator()(Index i) const {
+    return static_cast<T>(i);
+  }
+};
+double use(fanin::cuda& gpu, double scale) {
+  const auto range = fanin::range(gpu, 10);
+  const auto f = FANIN_LAMBDA(std::int64_t i) { return scale * static_cast<double>(i); };
+  return fanin::parallel_reduce(range, element{}, candidate{}) +
+         fanin::parallel_reduce(range, lambda_of<double>{}, candidate{}) +
+         fanin::parallel_reduce(range, f, candidate{});
+}
 #endif

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/functor.hpp>
 #include <fanin/cuda/precompiled.hpp>
 #include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/detail/composite.hpp>
@@ -33,6 +34,7 @@ struct cuda_backend {
                                                 [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
                                                 [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
+    check_device_functor<F>();
     return with_index_source(f, first, count, [&](const auto& source) {
       return reduce_blocking<Strategy>(handle, label, source, substitute_composite_for<F>(c));
     });
@@ -49,6 +51,7 @@ struct cuda_backend {
                           [[maybe_unused]] std::int64_t count, [[maybe_unused]] const F& f,
                           [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
+    check_device_functor<F>();
     with_index_source(f, first, count, [&](const auto& source) {
       reduce_ordered<Strategy>(handle, label, out, source, substitute_composite_for<F>(c));
     });
@@ -96,6 +99,7 @@ struct cuda_backend {
                            [[maybe_unused]] std::int64_t first, [[maybe_unused]] std::int64_t count,
                            [[maybe_unused]] const F& f) {
 #if defined(__CUDACC__)
+    check_device_functor<F>();
     launch_for(handle, label, first, count, f);
 #else
     static_assert(dependent_false<F>,

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+#include <fanin/reduce.hpp>
+
+/// Which functors a CUDA compiler takes, or refuses without saying why, and a device cannot call.
+namespace fanin::detail {
+
+/// What the caller wrote: transform_reduce wraps it.
+template <class F>
+struct written_functor {
+  using type = F;
+};
+template <class F, class... T>
+struct written_functor<span_transform<F, T...>> {
+  using type = F;
+};
+
+/// Whether F is the closure of a lambda without FANIN_LAMBDA, with which nvcc can name no kernel. No trait tells of
+/// closures; but nvcc's front end writes, here, "F = lambda [](long)->double", and so of no struct.
+template <class F>
+constexpr bool is_host_lambda() {
+#if defined(__NVCC__)
+  constexpr std::string_view name = __PRETTY_FUNCTION__;
+  return name.find("F = lambda [") != std::string_view::npos && !__nv_is_extended_device_lambda_closure_type(F) &&
+         !__nv_is_extended_host_device_lambda_closure_type(F);
+#else
+  return false;
+#endif
+}
+
+/// Refuses them in words.
+template <class F>
+constexpr void check_device_functor() {
+  using written = typename written_functor<F>::type;
+  static_assert(
+      !std::is_pointer_v<written>,
+      "fanin: a function pointer is no functor for the CUDA backend: where it points a device may not follow. "
+      "Write a FANIN_LAMBDA, or a struct whose operator() const is a FANIN_FUNCTION, that calls the function");
+  static_assert(!is_host_lambda<written>(),
+                "fanin: a plain lambda is no functor for the CUDA backend: it is compiled for the host alone. Begin it "
+                "with FANIN_LAMBDA in place of [=]");
+}
+
+}  // namespace fanin::detail
