@@ -60,7 +60,13 @@ struct element {
   int operator()(std::int64_t) const { return 1; }
 };
 
-#if defined(NO_REDUCER)
+#if defined(EXTREME_OF_AN_ENUM)
+enum class colour { red, green };
+auto use() {
+  return fanin::parallel_reduce(
+      fanin::range(fanin::serial{}, 10), [](std::int64_t) { return colour::green; }, fanin::min<colour>{});
+}
+#elif defined(NO_REDUCER)
 auto use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), element{}); }
 #else
 auto use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), element{}, candidate{}); }

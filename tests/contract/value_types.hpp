@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <concepts>
@@ -13,10 +14,11 @@
 #include <vector>
 
 #include "contract/contract.hpp"
+#include "support/half.hpp"
 #include "support/user_reducers.hpp"
 
-/// Value types that a backend may treat in ways of their own: integers of 8 and 16 bits and wider accumulators,
-/// std::complex, structs of several 16-byte loads, arrays of different types and alignments in one functor.
+/// Value types that a backend may treat in ways of their own: integers of 8 and 16 bits and wider accumulators, half
+/// precision, std::complex, structs of several 16-byte loads, arrays of different types and alignments in one functor.
 namespace fanin_test {
 
 /// Elements behind `skipped` others of type Unit, so that an array can start where its own type's size does not go.
@@ -289,6 +291,30 @@ TYPED_TEST(value_types, extremes_of_8_bits) {
   const fanin::min_max_index<std::int8_t> of_nothing{limits::max(), limits::lowest(), -1, -1};
   EXPECT_TRUE(is_same(fanin::reduce(this->exec(), std::span<const std::int8_t>{}, extremes), of_nothing));
 }
+
+/// As doubles they have serial's extremes.
+template <class Fixture, class T>
+void check_extremes_of_half(typename Fixture::exec_type& exec) {
+  const auto widened = [](const fanin::min_max_index<T>& x) {
+    return fanin::min_max_index<double>{value_of(x.min), value_of(x.max), x.min_index, x.max_index};
+  };
+  for (const std::size_t n : few_sizes()) {
+    for (const auto& host : arrays_of_half<T>(n)) {
+      std::vector<double> wide(n);
+      std::transform(host.begin(), host.end(), wide.begin(), value_of<T>);
+      const auto expected = fanin::reduce(fanin::serial{}, wide, fanin::min_max_loc<double>{});
+      const placed<T, typename Fixture::exec_type> x(exec, host, 1);
+      const auto [both, least] = fanin::reduce(exec, x.span(), fanin::min_max_loc<T>{}, fanin::min<T>{});
+      EXPECT_TRUE(is_same(widened(both), expected)) << n;
+      EXPECT_TRUE(is_same(value_of(least), expected.min)) << n;
+      const auto greatest = fanin::parallel_reduce(fanin::range(exec, n), at<T>{x.data()}, fanin::max<T>{});
+      EXPECT_TRUE(is_same(value_of(greatest), expected.max)) << n;
+    }
+  }
+}
+
+TYPED_TEST(value_types, extremes_of_half_precision) { check_extremes_of_half<TypeParam, half>(this->exec()); }
+TYPED_TEST(value_types, extremes_of_bfloat16) { check_extremes_of_half<TypeParam, bfloat16>(this->exec()); }
 
 /// f(i) = the digits of the distance to the last index, so that equal values are far apart.
 struct digits_from_the_end {

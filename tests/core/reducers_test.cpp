@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
+#include <vector>
 
+#include <fanin/ordering.hpp>
+#include <fanin/reduce.hpp>
 #include <fanin/reducer.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
 
 #include "support/same.hpp"
 #include "support/user_reducers.hpp"
+
+namespace fanin_test {
+
+/// A type of the application's, without std::numeric_limits.
+struct date {
+  int day;
+  friend bool operator<(date a, date b) { return a.day < b.day; }
+};
+
+}  // namespace fanin_test
+
+template <>
+struct fanin::ordering<fanin_test::date> {
+  static constexpr fanin_test::date lowest() { return {INT32_MIN}; }
+  static constexpr fanin_test::date highest() { return {INT32_MAX}; }
+};
 
 namespace fanin_test {
 namespace {
@@ -101,6 +124,46 @@ TEST(reducers, joins_commute) {
       EXPECT_TRUE(is_same(joined(fanin::max_loc<double>{}, a, b), joined(fanin::max_loc<double>{}, b, a)));
     }
   }
+}
+
+/// The extremes of {3, 2, 5, 2} and of nothing.
+template <class T, class Value>
+void expect_extremes(const Value& value) {
+  const std::vector<T> x{T{3}, T{2}, T{5}, T{2}};
+  const fanin::serial exec;
+  const auto both = fanin::reduce(exec, x, fanin::min_max_loc<T>{});
+  EXPECT_EQ(value(both.min), 2);
+  EXPECT_EQ(value(both.max), 5);
+  EXPECT_EQ(both.min_index, 1);
+  EXPECT_EQ(both.max_index, 2);
+  EXPECT_EQ(value(fanin::reduce(exec, x, fanin::min<T>{})), 2);
+  EXPECT_EQ(value(fanin::reduce(exec, x, fanin::max<T>{})), 5);
+  const auto nothing = fanin::reduce(exec, std::span<const T>{}, fanin::max_loc<T>{});
+  EXPECT_EQ(value(nothing.value), value(fanin::ordering<T>::lowest()));
+  EXPECT_EQ(nothing.index, -1);
+}
+
+TEST(reducers, extremes_of_types_without_numeric_limits) {
+  expect_extremes<date>([](date x) { return x.day; });
+#if defined(__FLT16_MANT_DIG__)
+  expect_extremes<_Float16>([](_Float16 x) { return static_cast<float>(x); });
+  EXPECT_EQ(static_cast<float>(fanin::min<_Float16>{}.identity()), std::numeric_limits<float>::infinity());
+#endif
+}
+
+/// The sign of 80 bits stands elsewhere than that of 64.
+TEST(reducers, extremes_of_long_double) {
+  using T = long double;
+  expect_extremes<T>([](T x) { return x; });
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const std::vector<T>& x : {std::vector<T>{0.0L, -0.0L}, std::vector<T>{-0.0L, 0.0L}}) {
+    const auto both = fanin::reduce(fanin::serial{}, x, fanin::min_max_loc<T>{});
+    EXPECT_TRUE(std::signbit(both.min) && std::signbit(x[static_cast<std::size_t>(both.min_index)]));
+    EXPECT_FALSE(std::signbit(both.max) || std::signbit(x[static_cast<std::size_t>(both.max_index)]));
+  }
+  const auto first = fanin::reduce(fanin::serial{}, std::vector<T>{1, nan, -1, nan}, fanin::min_loc<T>{});
+  EXPECT_TRUE(std::isnan(first.value));
+  EXPECT_EQ(first.index, 1);
 }
 
 TEST(reducers, integers_wrap_without_undefined_behaviour) {

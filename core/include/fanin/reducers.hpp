@@ -9,10 +9,11 @@
 #include <type_traits>
 
 #include <fanin/macros.hpp>
+#include <fanin/ordering.hpp>
 #include <fanin/reducer.hpp>
 
-/// The built-in reducers. Identities: +-infinity for floating-point minima and maxima, the numeric limits for integers.
-/// Integers wrap (computed unsigned). The identity is always folded in, so that a sum of {-0.0} is +0.
+/// The built-in reducers. Identities: +-infinity for floating-point minima and maxima, the numeric limits for integers,
+/// and for other types what fanin::ordering says. Integers wrap (computed unsigned). The identity is always folded in, so that a sum of {-0.0} is +0.
 /// A unit compiled with -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
 namespace fanin {
 
@@ -112,35 +113,8 @@ FANIN_FUNCTION constexpr T multiply(T a, T b) {
   }
 }
 
-template <std::floating_point T>
-FANIN_FUNCTION constexpr bool is_negative(T x) {
-  if constexpr (sizeof(T) == 4) {
-    return (std::bit_cast<std::uint32_t>(x) >> 31) != 0;
-  } else {
-    return (std::bit_cast<std::uint64_t>(x) >> 63) != 0;
-  }
-}
-
-template <class T>
-FANIN_FUNCTION constexpr T lowest_identity() {
-  if constexpr (std::numeric_limits<T>::has_infinity) {
-    return -std::numeric_limits<T>::infinity();
-  } else {
-    return std::numeric_limits<T>::lowest();
-  }
-}
-
-template <class T>
-FANIN_FUNCTION constexpr T highest_identity() {
-  if constexpr (std::numeric_limits<T>::has_infinity) {
-    return std::numeric_limits<T>::infinity();
-  } else {
-    return std::numeric_limits<T>::max();
-  }
-}
-
 #if defined(__CUDACC__)
-/// One instruction each, from compute capability 8.0 on.
+/// One instruction each, from compute capability 8.0 on, in which denormals count whatever nvcc's -ftz says.
 __device__ inline float cuda_minimum([[maybe_unused]] float a, [[maybe_unused]] float b) {
   float c = 0;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
@@ -151,60 +125,62 @@ __device__ inline float cuda_maximum([[maybe_unused]] float a, [[maybe_unused]] 
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
   return c;
 }
+
+/// Half precision and bfloat16.
+template <class T>
+concept is_cuda_half =
+    is_ieee<T> && sizeof(T) == 2 && (ordering<T>::infinity == 0x7c00 || ordering<T>::infinity == 0x7f80);
+template <is_cuda_half T>
+__device__ inline T cuda_minimum([[maybe_unused]] T a, [[maybe_unused]] T b) {
+  std::uint16_t c = 0;
+  [[maybe_unused]] const auto x = std::bit_cast<std::uint16_t>(a);
+  [[maybe_unused]] const auto y = std::bit_cast<std::uint16_t>(b);
+  if constexpr (ordering<T>::infinity == 0x7c00) {
+    asm("min.NaN.f16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
+  } else {
+    asm("min.NaN.bf16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
+  }
+  return std::bit_cast<T>(c);
+}
+template <is_cuda_half T>
+__device__ inline T cuda_maximum([[maybe_unused]] T a, [[maybe_unused]] T b) {
+  std::uint16_t c = 0;
+  [[maybe_unused]] const auto x = std::bit_cast<std::uint16_t>(a);
+  [[maybe_unused]] const auto y = std::bit_cast<std::uint16_t>(b);
+  if constexpr (ordering<T>::infinity == 0x7c00) {
+    asm("max.NaN.f16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
+  } else {
+    asm("max.NaN.bf16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
+  }
+  return std::bit_cast<T>(c);
+}
+
+template <class T>
+concept has_cuda_extremes = std::same_as<T, float> || is_cuda_half<T>;
 #endif
 
 /// IEEE 754-2019 minimum: NaN if either is NaN, -0 < +0.
 template <class T>
 FANIN_FUNCTION constexpr T minimum(T a, T b) {
-  if constexpr (std::floating_point<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == 4) {
-      if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
-    }
-#endif
-    if (a < b) return a;  // the common cases first
-    return b < a || b != b || (b == a && is_negative(b)) ? b : a;
-  } else {
-    return b < a ? b : a;
+  if constexpr (has_cuda_extremes<T>) {
+    if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
   }
+#endif
+  if (is_surely_below(a, b)) return a;  // the common case first
+  return is_lower(b, a) ? b : a;
 }
 
 /// IEEE 754-2019 maximum: NaN if either is NaN, -0 < +0.
 template <class T>
 FANIN_FUNCTION constexpr T maximum(T a, T b) {
-  if constexpr (std::floating_point<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == 4) {
-      if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
-    }
+  if constexpr (has_cuda_extremes<T>) {
+    if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
+  }
 #endif
-    if (b < a) return a;
-    return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
-  } else {
-    return a < b ? b : a;
-  }
-}
-
-/// Whether a minimum prefers x to y whatever their indices: NaN before everything, -0 before +0.
-template <class T>
-FANIN_FUNCTION constexpr bool is_lower(const T& x, const T& y) {
-  if constexpr (std::floating_point<T>) {
-    if (x != x || y != y) return x != x && y == y;
-    return x < y || (x == y && is_negative(x) && !is_negative(y));
-  } else {
-    return x < y;
-  }
-}
-
-/// Whether a maximum prefers x to y whatever their indices: NaN before everything, +0 before -0.
-template <class T>
-FANIN_FUNCTION constexpr bool is_higher(const T& x, const T& y) {
-  if constexpr (std::floating_point<T>) {
-    if (x != x || y != y) return x != x && y == y;
-    return x > y || (x == y && !is_negative(x) && is_negative(y));
-  } else {
-    return y < x;
-  }
+  if (is_surely_below(b, a)) return a;
+  return is_higher(b, a) ? b : a;
 }
 
 /// The index an accumulator has before any element: behind every index of a range, which may be negative ones too.
@@ -232,7 +208,7 @@ struct prefer_lower {
   }
   template <class T>
   FANIN_FUNCTION static constexpr bool surely(const T& x, const T& y) {
-    return x < y;
+    return is_surely_below(x, y);
   }
 };
 
@@ -243,7 +219,7 @@ struct prefer_higher {
   }
   template <class T>
   FANIN_FUNCTION static constexpr bool surely(const T& x, const T& y) {
-    return y < x;
+    return is_surely_below(y, x);
   }
 };
 

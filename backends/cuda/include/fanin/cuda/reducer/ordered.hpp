@@ -27,10 +27,8 @@ struct ordered_key {
 
   FANIN_FUNCTION static constexpr type of(T x) {
     if constexpr (std::floating_point<T>) {
-      const auto bits = std::bit_cast<type>(x);
-      const auto sign = static_cast<type>(static_cast<std::make_signed_t<type>>(bits) >> (digits - 1));
-      const type flip = sign | top;
-      return x != x ? type{0} : bits ^ (Least ? flip : ~flip);
+      const type ascending = ascending_bits(x);
+      return is_nan(x) ? type{0} : (Least ? ascending : ~ascending);
     } else {
       const type key = static_cast<type>(x) ^ (std::is_signed_v<T> ? top : type{0});
       return Least ? key : ~key;
