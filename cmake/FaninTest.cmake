@@ -8,6 +8,10 @@
 #       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
 #       Each test case becomes a ctest test, listed when ctest runs; a skipped case counts as skipped.
 #
+#   FANIN_WITH_HOST_TESTS
+#       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
+#       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
+#
 #   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex> [LANGUAGE CUDA] [LIBS <library>...]
 #                               [DEFINITIONS <definition>...])
 #       Passes when the compiler refuses the source, and a line with "error" in it matches the regex.
@@ -23,6 +27,11 @@ include(GoogleTest)
 find_package(GTest REQUIRED)
 
 set(fanin_test_support_dir "${CMAKE_CURRENT_LIST_DIR}")
+
+set(FANIN_WITH_HOST_TESTS ON)
+if(FANIN_ENABLE_CUDA AND NOT FANIN_HOST_TESTS)
+  set(FANIN_WITH_HOST_TESTS OFF)
+endif()
 
 function(_fanin_test_target target)
   target_link_libraries(${target} PRIVATE fanin::fanin ${ARGN})

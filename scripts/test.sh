@@ -13,7 +13,8 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   asan      the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer
   fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 60); exact sums, a third of that twice
-  cuda      where nvcc is: every backend; tests that need a GPU skip where there is none
+  cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
+            tested in the same form; tests that need a GPU skip where there is none
 
   --quick     format and host only
   --no-cuda   without the stage cuda
@@ -104,6 +105,8 @@ format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 # The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
 preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" && test_preset "$@"; }
 
+cuda_stage() { configure cuda "-DFANIN_PYTHON=$venv/bin/python" -DFANIN_HOST_TESTS=OFF && build cuda && test_preset cuda; }
+
 fuzz_stage() {
   configure fuzz && build fuzz fanin_fuzz_npy fanin_fuzz_exact_accumulator fanin_fuzz_exact_sum || return 1
   local seconds=${FANIN_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
@@ -131,7 +134,7 @@ if [[ -z $quick ]]; then
   stage tsan preset_stage tsan
   stage fuzz fuzz_stage
   if [[ -n $cuda ]] && has_nvcc; then
-    stage cuda preset_stage cuda
+    stage cuda cuda_stage
   elif [[ -n $cuda ]]; then
     say "No stage cuda: there is no nvcc here."
   fi

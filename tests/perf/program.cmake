@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # fanin-perf's harness, the program as users run it, and the report.
 
+if(FANIN_PYTHON)
+  add_test(NAME perf_program COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/program_test.py"
+                                     "$<TARGET_FILE:fanin_perf>"
+                                     "${PROJECT_SOURCE_DIR}/perf/report/report.py")
+  # Not beside others: it measures.
+  set_tests_properties(perf_program PROPERTIES LABELS perf TIMEOUT 600 RUN_SERIAL ON)
+endif()
+
+if(NOT FANIN_WITH_HOST_TESTS)
+  return()
+endif()
+
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
@@ -9,9 +21,6 @@ fanin_add_test(
   LABELS perf)
 
 if(FANIN_PYTHON)
-  add_test(NAME perf_program COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/program_test.py"
-                                     "$<TARGET_FILE:fanin_perf>"
-                                     "${PROJECT_SOURCE_DIR}/perf/report/report.py")
   add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
                                     "${PROJECT_SOURCE_DIR}/perf/report")
   add_test(
@@ -20,8 +29,6 @@ if(FANIN_PYTHON)
       "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/browser_test.py" "$<TARGET_FILE:fanin_perf>"
       "${PROJECT_SOURCE_DIR}/perf/report/report.py" "${PROJECT_SOURCE_DIR}/perf/results/h200/one_pass.json"
       "${CMAKE_CURRENT_BINARY_DIR}/browser")
-  set_tests_properties(perf_program perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
+  set_tests_properties(perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
   set_tests_properties(perf_browser PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
-  # Not beside others: it measures.
-  set_tests_properties(perf_program PROPERTIES RUN_SERIAL ON)
 endif()
