@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by ctest: builds TARGET in BUILD_DIR. VERDICT PASS: it must compile. VERDICT FAIL: it must not, and
-# a line of the compiler's output that speaks of an error must match EXPECT. (Other lines quote the source,
-# and a quotation proves nothing.)
+# Run by ctest: compiles TARGET's one source with the command that BUILD_DIR/compile_commands.json has for it, without the
+# build, so that several run at once. VERDICT PASS: it must compile. VERDICT FAIL: it must not, and a line of the
+# compiler's output that speaks of an error must match EXPECT. (Other lines quote the source, and a quotation proves
+# nothing.)
+
+file(STRINGS "${BUILD_DIR}/compile_commands.json" command REGEX "\"command\": .* -o [^ ]*CMakeFiles/${TARGET}\\.dir/")
+if(NOT command MATCHES "\"command\": \"(.*)\",?$")
+  message(FATAL_ERROR "compile_commands.json has no command for ${TARGET}: these tests need Ninja or Makefiles.")
+endif()
+string(REGEX REPLACE "\\\\([\"\\\\])" "\\1" command "${CMAKE_MATCH_1}") # JSON's escapes
+if(NOT command MATCHES " -o ([^ ]*)/[^/ ]+ ")
+  message(FATAL_ERROR "The command for ${TARGET} names no object: ${command}")
+endif()
+file(MAKE_DIRECTORY "${BUILD_DIR}/${CMAKE_MATCH_1}")
 
 execute_process(
-  COMMAND "${CMAKE_COMMAND}" --build "${BUILD_DIR}" --target "${TARGET}" --config "${CONFIG}"
+  COMMAND sh -c "${command}"
+  WORKING_DIRECTORY "${BUILD_DIR}"
   OUTPUT_VARIABLE output
   ERROR_VARIABLE output
   RESULT_VARIABLE result)

@@ -79,6 +79,7 @@ endfunction()
 function(_fanin_add_compile_target name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS")
   add_library(${name} OBJECT EXCLUDE_FROM_ALL "${arg_SOURCE}")
+  set_target_properties(${name} PROPERTIES EXPORT_COMPILE_COMMANDS ON)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   _fanin_test_target(${name} ${arg_LIBS})
   if(arg_LANGUAGE)
@@ -104,11 +105,10 @@ function(_fanin_add_compile_test name verdict)
     LIBS ${arg_LIBS}
     DEFINITIONS ${arg_DEFINITIONS})
   add_test(NAME ${name}
-           COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" "-DTARGET=${name}" "-DCONFIG=$<CONFIG>"
+           COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" "-DTARGET=${name}"
                    "-DVERDICT=${verdict}" "-DEXPECT=${arg_EXPECT}" -P
                    "${fanin_test_support_dir}/FaninCompileTest.cmake")
-  # Two builds in one build tree at once would disturb each other.
-  set_tests_properties(${name} PROPERTIES RESOURCE_LOCK fanin_build_tree LABELS compile TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS compile TIMEOUT 300)
 endfunction()
 
 function(fanin_add_compile_fail_test name)
