@@ -59,10 +59,14 @@ TEST_F(cuda_blocking, several_reducers_are_those_of_the_into_form) {
   check_every_grid<double>(fanin::sum<double>{}, fanin::min_loc<double>{});
 }
 
-/// A sum modulo a number that stands in device memory: only a device can join.
+/// A sum modulo a number that stands in device memory: only a device can join. Its other members have names that
+/// Fanin's own reducers and composites use.
 struct sum_modulo {
   using value_type = std::uint64_t;
   const std::uint64_t* modulus;
+  int rank = 0;
+  int reducers = 0;
+  int of_rank = 0;
   FANIN_FUNCTION std::uint64_t identity() const { return 0; }
   FANIN_FUNCTION void join(std::uint64_t& into, const std::uint64_t& from) const {
     into = (into + from % *modulus) % *modulus;
@@ -85,7 +89,7 @@ TEST_F(cuda_blocking, a_reducer_with_members_is_joined_on_the_device) {
   for (const std::uint64_t value : host) expected = (expected + value % modulus) % modulus;
   for (const int grid : {0, 1, 2, 33, 34, 100, 128, 129}) {
     const auto view = gpu.with({.grid_size = grid});
-    EXPECT_EQ(fanin::reduce(view, x.span(), sum_modulo{there.data()}), expected) << "grid " << grid;
+    EXPECT_EQ(fanin::reduce(view, x.span(), sum_modulo{.modulus = there.data()}), expected) << "grid " << grid;
   }
 }
 

@@ -10,13 +10,67 @@
 /// catalogue_rows.hpp instantiates.
 namespace fanin_test {
 
-/// What a round's turns have in common.
-struct round_of_turns {
-  fanin::cuda& gpu;
-  destination<std::int64_t, fanin::cuda>& out;
-  std::span<const std::int64_t> x;
-  std::uint64_t k;
-  std::int64_t expected;
+/// One object, a destination, and elements of which every launch takes another number than the one before.
+class turns {
+ public:
+  /// What the elements' words are, the same one in both halves of each.
+  enum class words {
+    equal,   ///< all k
+    mod_4,   ///< 0, 1, 2, 3, 0, ...
+    ladder,  ///< of blocks of 512, 1, 1, 2, 2, ... up to 64 and again, then zeros: sums of pairs are those words too
+  };
+
+  explicit turns(words kind, std::uint64_t k = 0)
+      : text_{std::to_string(static_cast<int>(kind))}, x_(gpu, [&] {
+          std::vector<std::int64_t> x(most);
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            const std::uint64_t rung = i % 512 < 256 ? 1 + i / 2 % 64 : 0;
+            const std::uint64_t word = kind == words::equal ? k : kind == words::mod_4 ? i % 4 : rung;
+            x[i] = static_cast<std::int64_t>(word * 0x1'0000'0001u);
+          }
+          return x;
+        }()) {
+    text_ += " of " + std::to_string(k);
+    for (const std::size_t n : sizes) {
+      std::uint64_t sum = 0;
+      octet of_octets = lanewise{}.identity();
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t value = x_.host(i, 1)[0];
+        sum += static_cast<std::uint64_t>(value);
+        octet one = lanewise{}.identity();
+        one.lane[i % 8] = value;
+        if (i / 8 < n / 8) lanewise{}.join(of_octets, one);
+      }
+      expected_.push_back({static_cast<std::int64_t>(sum), of_octets});
+    }
+  }
+
+  fanin::cuda gpu;  ///< its launches are numbered from 1
+  destination<std::int64_t, fanin::cuda> out{gpu};
+
+  /// Moves on to another number of elements.
+  void next() { at_ = (at_ + 1) % std::size(sizes); }
+  std::span<const std::int64_t> x() const { return x_.there(0, sizes[at_]); }
+  std::span<const octet> octets() const { return {reinterpret_cast<const octet*>(x().data()), x().size() / 8}; }
+  std::int64_t sum() const { return expected_[at_].sum; }
+  octet of_octets() const { return expected_[at_].of_octets; }
+  std::string text() const { return "words " + text_ + ", n = " + std::to_string(sizes[at_]); }
+
+ private:
+  /// Many blocks after few, whose values then lie where the many leave their partial results; 1,056 blocks of 512 are
+  /// two waves on an H200, so that the one that watches starts beside half of the others.
+  static constexpr std::size_t sizes[] = {540'672, 4'099, 8'195, 540'672, 4'099, 300'001, 8'195};
+  static constexpr std::size_t most = 540'672;
+
+  struct results {
+    std::int64_t sum;
+    octet of_octets;
+  };
+
+  std::string text_;
+  mirrored<std::int64_t> x_;
+  std::vector<results> expected_;
+  std::size_t at_ = 0;
 };
 
 template <class List>
@@ -28,68 +82,51 @@ class catalogue_turns : public gpu_test {
     check(cudaDeviceGetAttribute(&major_, cudaDevAttrComputeCapabilityMajor, 0));
   }
 
-  static constexpr std::size_t sizes[] = {most_elements, 4'099, 300'001, 70'001, 1'025, 600'000, 33};
-  static constexpr std::size_t rounds = 4 * std::size(sizes);
-
-  /// Element i has this number, k or 0, 1, 2, 3, 0, ... for k = 0, in both halves.
-  static std::uint64_t element(std::uint64_t k, std::size_t i) { return (k != 0 ? k : i % 4) * 0x1'0000'0001u; }
-  static std::uint64_t sum_of(std::uint64_t k, std::size_t n) {
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < n; ++i) total += element(k, i);
-    return total;
-  }
-  static std::vector<std::int64_t> elements(std::uint64_t k) {
-    std::vector<std::int64_t> x(most_elements);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int64_t>(element(k, i));
-    return x;
-  }
-
   bool device_runs(const fanin::cuda_recipe& recipe) const {
     return fanin::least_compute_capability(recipe) < 90 || major_ >= 9;
   }
 
-  /// One launch of each kind.
+  /// A blocking launch and one in the stream's order; and a graph.
   template <class Strategy>
-  void take_turn(const round_of_turns& now) const {
-    SCOPED_TRACE(std::string(Strategy::name) + " finished by " + to_string(Strategy::recipe.grid));
+  void take_turn(turns& now, bool in_graph) const {
+    const std::string name = std::string(Strategy::name) + " finished by " + to_string(Strategy::recipe.grid);
     const fanin::sum<std::int64_t> sum;
     const auto view = now.gpu.with<Strategy>();
-    ASSERT_EQ(fanin::reduce(view, now.x, sum), now.expected) << "blocking";
-    expect_ran<Strategy>(now.gpu, now.x.size(), 0);
+    now.next();
+    ASSERT_EQ(fanin::reduce(view, now.x(), sum), now.sum()) << name << ", blocking, " << now.text();
+    expect_ran<Strategy>(now.gpu, now.x().size(), 0);
     if constexpr (fanin::is_stream_ordered(Strategy::recipe)) {
-      const auto into = [&] { fanin::reduce_into(now.out.pointer(), view, now.x, sum); };
+      now.next();
+      const auto into = [&] { fanin::reduce_into(now.out.pointer(), view, now.x(), sum); };
       into();
-      ASSERT_EQ(now.out.get(), now.expected) << "into device memory";
+      ASSERT_EQ(now.out.get(), now.sum()) << name << ", into device memory, " << now.text();
+      if (!in_graph) return;
       const captured graph(now.gpu.stream(), into);
       for (int replay = 0; replay < 2; ++replay) {
         graph.launch(now.gpu.stream());
-        ASSERT_EQ(now.out.get(), now.expected) << "replay " << replay;
+        ASSERT_EQ(now.out.get(), now.sum()) << name << ", in a graph, " << now.text();
       }
     }
   }
 
   /// The row's own grid stage with accumulators of 64 bytes.
   template <class Row>
-  void take_turn_of_octets(const round_of_turns& now) const {
-    const std::size_t n = now.x.size() / 8;
-    const std::span<const octet> x(reinterpret_cast<const octet*>(now.x.data()), n);
-    octet expected = lanewise{}.identity();
-    for (std::size_t j = 0; j < 8 && n > 0; ++j) {
-      expected.lane[j] = static_cast<std::int64_t>(element(now.k, j) * (j < 4 ? n : 1));
-    }
+  void take_turn_of_octets(turns& now) const {
+    now.next();
     const auto view = now.gpu.with<Row>();
-    ASSERT_EQ(fanin::reduce(view, x, lanewise{}), expected) << Row::name << ", 64 bytes";
+    ASSERT_EQ(fanin::reduce(view, now.octets(), lanewise{}), now.of_octets())
+        << Row::name << ", octets, " << now.text();
   }
 
   /// The row with each grid stage that has a meaning.
   template <class Row>
-  void take_turns_of(const round_of_turns& now) const {
+  void take_turns_of(turns& now, bool in_graphs) const {
     using fanin::cuda_stage::grid;
     if (!device_runs(Row::recipe)) return;
     const auto finished_by = [&]<grid Stage>(std::integral_constant<grid, Stage>) {
       using other = fanin::cuda_strategy::finished_by<Row, Stage>;
       if constexpr (fanin::cuda_strategy_tag<other>) {
-        take_turn<std::conditional_t<Stage == Row::recipe.grid, Row, other>>(now);
+        take_turn<std::conditional_t<Stage == Row::recipe.grid, Row, other>>(now, in_graphs);
       }
     };
     finished_by(std::integral_constant<grid, grid::watching_block>{});
@@ -101,8 +138,8 @@ class catalogue_turns : public gpu_test {
   }
 
   template <class... Row>
-  void take_turns(fanin::cuda_strategy_list<Row...>, const round_of_turns& now) const {
-    (take_turns_of<Row>(now), ...);
+  void take_turns(fanin::cuda_strategy_list<Row...>, turns& now, bool in_graphs) const {
+    (take_turns_of<Row>(now, in_graphs), ...);
   }
 
  private:
@@ -111,17 +148,16 @@ class catalogue_turns : public gpu_test {
 TYPED_TEST_SUITE_P(catalogue_turns);
 
 TYPED_TEST_P(catalogue_turns, of_all_grid_stages) {
-  for (const std::uint64_t k : {1, 2, 3, 5, 7, 0}) {
-    fanin::cuda gpu;  // its launches are numbered from 1
-    destination<std::int64_t, fanin::cuda> out(gpu);
-    const mirrored<std::int64_t> x(gpu, this->elements(k));
-    for (std::size_t turn = 0; turn < this->rounds; ++turn) {
-      const std::size_t n = this->sizes[turn % std::size(this->sizes)];
-      SCOPED_TRACE("words of " + std::to_string(k) + ", round " + std::to_string(turn) + ", n = " + std::to_string(n));
-      this->take_turns(TypeParam{}, {gpu, out, x.there(0, n), k, static_cast<std::int64_t>(this->sum_of(k, n))});
+  const auto take_rounds = [&](turns now) {
+    for (int round = 0; round < 14; ++round) {
+      SCOPED_TRACE("round " + std::to_string(round));
+      this->take_turns(TypeParam{}, now, round % 7 == 0);
       if (this->HasFatalFailure()) return;
     }
-  }
+  };
+  for (const std::uint64_t k : {1, 2, 3, 4, 5, 6, 7}) take_rounds(turns(turns::words::equal, k));
+  take_rounds(turns(turns::words::mod_4));
+  take_rounds(turns(turns::words::ladder));
 }
 
 REGISTER_TYPED_TEST_SUITE_P(catalogue_turns, of_all_grid_stages);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fanin/cuda/reducer/rank.hpp>
+#include <fanin/detail/composite.hpp>
 #include <fanin/tuple.hpp>
 
 namespace fanin::detail {
@@ -57,12 +58,18 @@ __device__ void combine_one_in_warp(const R& reducer, T& value) {
 #endif
 }
 
+template <class... R>
+void take_composite(const composite<R...>&);
+/// A composite or what is derived of one, and no reducer that happens to have a member `reducers`.
+template <class Op>
+concept joins_several = requires(const Op& op) { take_composite(op); };
+
 /// Lane 0 gets the warp's 32 values, joined. All lanes must take part; they are brought together first, since shuffles
 /// of lanes that come one after the other are several times slower.
 template <class Op, class T>
 __device__ void combine_in_warp(const Op& op, T& value) {
   __syncwarp();
-  if constexpr (requires { op.reducers; }) {
+  if constexpr (joins_several<Op>) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (combine_one_in_warp(get<I>(op.reducers), get<I>(value)), ...);
     }(typename Op::indices{});

@@ -135,6 +135,9 @@ struct ordered_extreme {
   }
 };
 
+template <class T, bool Least>
+inline constexpr bool is_ranked<ordered_extreme<T, Least>> = true;
+
 /// A key and where its value stands: 12 bytes for a key of 4.
 template <class Key>
 struct placed_key {
@@ -212,6 +215,9 @@ struct ordered_place {
   static constexpr int key_words = static_cast<int>(sizeof(typename key::type) / 4);
   static constexpr std::uint32_t sign_bit = 0x80000000u;
 };
+
+template <class T, bool Least>
+inline constexpr bool is_ranked<ordered_place<T, Least>> = true;
 
 /// Two of them over the same elements, as one reducer with a result of its own.
 template <class Low, class High, class Result>

@@ -23,8 +23,9 @@ struct rank_words {
   std::uint32_t words[Count];
 };
 
-/// A reducer with rank(acc) and of_rank(rank).
+/// Reducers of Fanin's own with rank(acc) and of_rank(rank). Told of each, not asked of its members: a user's reducer may
+/// have a rank of its own.
 template <class R>
-inline constexpr bool is_ranked = requires { &R::rank; };
+inline constexpr bool is_ranked = false;
 
 }  // namespace fanin::detail
