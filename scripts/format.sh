@@ -6,8 +6,9 @@ usage() {
   cat <<'TEXT'
 usage: scripts/format.sh [--fix]
 
-Checks the layout of every C++ and CUDA source with clang-format (.clang-format), which it gets with pip.
-  --fix    rewrite the files instead
+Checks the layout of every C++ and CUDA source with clang-format (.clang-format), and that every file names its
+licence with reuse (REUSE.toml); it gets both with pip.
+  --fix    rewrite the files instead, for their layout
 TEXT
 }
 
@@ -42,5 +43,11 @@ if ! output=$("$venv/bin/clang-format" --dry-run --Werror "${files[@]}" 2>&1); t
   sed -n 's/^\([^:]*\):[0-9]*:.*clang-formatted.*/\1/p' <<<"$output" | uniq -c
   # A mistake in .clang-format itself.
   grep '^Error' <<<"$output" || true
+  exit 1
+fi
+
+if ! output=$("$venv/bin/reuse" lint --lines 2>&1); then
+  say "Files without a licence (reuse lint; a source has the SPDX line that the others have):"
+  say "$output"
   exit 1
 fi

@@ -154,7 +154,10 @@ class Figure:
                 '<svg xmlns="http://www.w3.org/2000/svg" '
                 + f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
                 + f'role="img" aria-label="{escape(self.title)}">',
-                "<!-- SPDX-License-Identifier: Apache-2.0; drawn by draw.py -->",
+                # REUSE-IgnoreStart
+                "<!-- SPDX-License-Identifier: Apache-2.0 -->",
+                # REUSE-IgnoreEnd
+                "<!-- drawn by draw.py -->",
                 f"<style>{STYLE}</style>",
                 f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
                 f'<text class="title" x="16" y="26">{escape(self.title)}</text>',
