@@ -40,9 +40,7 @@ struct case_of_run {
 
 element element_for(element_type type) {
   switch (type) {
-    case element_type::int32: return element::i32;
     case element_type::int64: return element::i64;
-    case element_type::uint32: return element::u32;
     case element_type::uint64: return element::u64;
     case element_type::float32: return element::f32;
     case element_type::float64: break;

@@ -170,15 +170,18 @@ void read_widened(byte_source& from, std::byte* to, std::int64_t n, bool swapped
 void read_data(byte_source& from, const npy_header& header, aligned_bytes& to) {
   const element_format& format = header.format;
   if (format.stored_size < size_of(format.type)) {
-    const bool is_signed = format.type == element_type::int32;
-    if (format.stored_size == 1) {
-      is_signed ? read_widened<std::int8_t, std::int32_t>(from, to.data(), header.n, false)
-                : read_widened<std::uint8_t, std::uint32_t>(from, to.data(), header.n, false);
-    } else {
-      is_signed ? read_widened<std::int16_t, std::int32_t>(from, to.data(), header.n, format.swapped)
-                : read_widened<std::uint16_t, std::uint32_t>(from, to.data(), header.n, format.swapped);
+    const bool is_signed = format.type == element_type::int64;
+    switch (format.stored_size) {
+      case 1:
+        return is_signed ? read_widened<std::int8_t, std::int64_t>(from, to.data(), header.n, false)
+                         : read_widened<std::uint8_t, std::uint64_t>(from, to.data(), header.n, false);
+      case 2:
+        return is_signed ? read_widened<std::int16_t, std::int64_t>(from, to.data(), header.n, format.swapped)
+                         : read_widened<std::uint16_t, std::uint64_t>(from, to.data(), header.n, format.swapped);
+      default:
+        return is_signed ? read_widened<std::int32_t, std::int64_t>(from, to.data(), header.n, format.swapped)
+                         : read_widened<std::uint32_t, std::uint64_t>(from, to.data(), header.n, format.swapped);
     }
-    return;
   }
   read_exactly(from, to.data(), to.size());
   if (format.swapped) {
@@ -269,9 +272,7 @@ bool is_zip(std::span<const std::byte> start) noexcept {
 
 std::string_view to_string(element_type type) noexcept {
   switch (type) {
-    case element_type::int32: return "int32";
     case element_type::int64: return "int64";
-    case element_type::uint32: return "uint32";
     case element_type::uint64: return "uint64";
     case element_type::float32: return "float32";
     case element_type::float64: return "float64";
@@ -281,8 +282,6 @@ std::string_view to_string(element_type type) noexcept {
 
 std::size_t size_of(element_type type) noexcept {
   switch (type) {
-    case element_type::int32:
-    case element_type::uint32:
     case element_type::float32: return 4;
     case element_type::int64:
     case element_type::uint64:

@@ -25,8 +25,8 @@ class input_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What an element is in memory, after widening.
-enum class element_type : std::uint8_t { int32, int64, uint32, uint64, float32, float64 };
+/// What an element is in memory, after widening: integers have 64 bits, so that their sums do.
+enum class element_type : std::uint8_t { int64, uint64, float32, float64 };
 
 /// numpy's name of the type, such as "float32".
 [[nodiscard]] std::string_view to_string(element_type type) noexcept;
@@ -73,7 +73,7 @@ struct input_array {
   std::string source;               ///< file, and the array's name in it, for messages and reports
   std::string dtype;                ///< as the header has it, such as ">i2"
   element_type type{};              ///< of the elements in `data`
-  std::string note;                 ///< what was changed in reading, such as "int16 widened to int32"; or empty
+  std::string note;                 ///< what was changed in reading, such as "int16 widened to int64"; or empty
   std::vector<std::int64_t> shape;  ///< empty for a numpy scalar, which is one element
   bool fortran_order = false;       ///< storage order has the first index running fastest
   std::int64_t n = 0;               ///< elements: the shape's product
@@ -89,12 +89,8 @@ constexpr bool always_false = false;
 
 template <class T>
 constexpr element_type element_type_of() {
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    return element_type::int32;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
     return element_type::int64;
-  } else if constexpr (std::is_same_v<T, std::uint32_t>) {
-    return element_type::uint32;
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
     return element_type::uint64;
   } else if constexpr (std::is_same_v<T, float>) {
@@ -102,7 +98,7 @@ constexpr element_type element_type_of() {
   } else if constexpr (std::is_same_v<T, double>) {
     return element_type::float64;
   } else {
-    static_assert(always_false<T>, "an input array holds int32, int64, uint32, uint64, float or double");
+    static_assert(always_false<T>, "an input array holds int64, uint64, float or double");
   }
 }
 }  // namespace detail
@@ -121,9 +117,7 @@ template <class T>
 template <class F>
 decltype(auto) visit_elements(const input_array& from, F&& f) {
   switch (from.type) {
-    case element_type::int32: return std::forward<F>(f)(elements<std::int32_t>(from));
     case element_type::int64: return std::forward<F>(f)(elements<std::int64_t>(from));
-    case element_type::uint32: return std::forward<F>(f)(elements<std::uint32_t>(from));
     case element_type::uint64: return std::forward<F>(f)(elements<std::uint64_t>(from));
     case element_type::float32: return std::forward<F>(f)(elements<float>(from));
     case element_type::float64: return std::forward<F>(f)(elements<double>(from));
@@ -133,9 +127,9 @@ decltype(auto) visit_elements(const input_array& from, F&& f) {
 
 /// Reads `path`; whether it is .npy or .npz is told by its content, not by its suffix.
 /// `array_name` names one array of an .npz (with or without ".npy"), and may be empty where there
-/// is only one; it must be empty for .npy. Elements: int32, int64, uint32, uint64, float32 and
-/// float64 as they are; int8 and int16 widened to int32, uint8 and uint16 to uint32; other types
-/// are refused. n == 0 is an array without data. Throws input_error; memory that cannot be had is
+/// is only one; it must be empty for .npy. Elements: int64, uint64, float32 and float64 as they
+/// are; int8, int16 and int32 widened to int64, uint8, uint16 and uint32 to uint64; other types are
+/// refused. n == 0 is an array without data. Throws input_error; memory that cannot be had is
 /// one, too.
 [[nodiscard]] input_array load_array(const std::filesystem::path& path, std::string_view array_name = {});
 

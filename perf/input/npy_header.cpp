@@ -20,10 +20,10 @@ struct known_format {
 };
 
 constexpr std::array known_formats{
-    known_format{"i1", "int8", element_type::int32},      known_format{"i2", "int16", element_type::int32},
-    known_format{"i4", "int32", element_type::int32},     known_format{"i8", "int64", element_type::int64},
-    known_format{"u1", "uint8", element_type::uint32},    known_format{"u2", "uint16", element_type::uint32},
-    known_format{"u4", "uint32", element_type::uint32},   known_format{"u8", "uint64", element_type::uint64},
+    known_format{"i1", "int8", element_type::int64},      known_format{"i2", "int16", element_type::int64},
+    known_format{"i4", "int32", element_type::int64},     known_format{"i8", "int64", element_type::int64},
+    known_format{"u1", "uint8", element_type::uint64},    known_format{"u2", "uint16", element_type::uint64},
+    known_format{"u4", "uint32", element_type::uint64},   known_format{"u8", "uint64", element_type::uint64},
     known_format{"f4", "float32", element_type::float32}, known_format{"f8", "float64", element_type::float64},
 };
 

@@ -95,7 +95,7 @@ def explanation(run):
     ]
     types = {r["type"] for r in run.rows}
     if types & {"i32", "i64", "u32", "u64"}:
-        lines.append("Integers wrap in their own type, here as in numpy.")
+        lines.append("Integers wrap in the type that stands in the table, here as in numpy; those of files are widened to 64 bits.")
     if types & NARROW_TYPES:
         lines.append("i8, u8 and i16 are summed in 32 bits, f16 and bf16 in f32.")
     if "s64" in types:

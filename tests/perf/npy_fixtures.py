@@ -18,7 +18,7 @@ import zlib
 
 import numpy as np
 
-WIDENED = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+WIDENED = {f"{kind}{bits}": f"{kind}64" for kind in ("int", "uint") for bits in (8, 16, 32)}
 TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
 

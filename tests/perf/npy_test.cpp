@@ -64,13 +64,13 @@ void expect_type(std::string_view code, element_type type, std::string_view note
 }
 
 TEST(npy, reads_every_type_in_every_byte_order) {
-  expect_type<std::int8_t, std::int32_t>("i1", element_type::int32, "int8 widened to int32");
-  expect_type<std::int16_t, std::int32_t>("i2", element_type::int32, "int16 widened to int32");
-  expect_type<std::int32_t, std::int32_t>("i4", element_type::int32, "");
+  expect_type<std::int8_t, std::int64_t>("i1", element_type::int64, "int8 widened to int64");
+  expect_type<std::int16_t, std::int64_t>("i2", element_type::int64, "int16 widened to int64");
+  expect_type<std::int32_t, std::int64_t>("i4", element_type::int64, "int32 widened to int64");
   expect_type<std::int64_t, std::int64_t>("i8", element_type::int64, "");
-  expect_type<std::uint8_t, std::uint32_t>("u1", element_type::uint32, "uint8 widened to uint32");
-  expect_type<std::uint16_t, std::uint32_t>("u2", element_type::uint32, "uint16 widened to uint32");
-  expect_type<std::uint32_t, std::uint32_t>("u4", element_type::uint32, "");
+  expect_type<std::uint8_t, std::uint64_t>("u1", element_type::uint64, "uint8 widened to uint64");
+  expect_type<std::uint16_t, std::uint64_t>("u2", element_type::uint64, "uint16 widened to uint64");
+  expect_type<std::uint32_t, std::uint64_t>("u4", element_type::uint64, "uint32 widened to uint64");
   expect_type<std::uint64_t, std::uint64_t>("u8", element_type::uint64, "");
   expect_type<float, float>("f4", element_type::float32, "");
   expect_type<double, double>("f8", element_type::float64, "");
@@ -89,7 +89,7 @@ TEST(npy, widens_more_than_one_chunk) {
   for (int i = 0; i < 200'001; ++i) {
     data += values({static_cast<std::int16_t>(i * 7919)}, std::endian::big);
   }
-  const std::vector<std::int32_t> got = elements_of<std::int32_t>(parse(npy(header(">i2", "(200001,)"), data)));
+  const std::vector<std::int64_t> got = elements_of<std::int64_t>(parse(npy(header(">i2", "(200001,)"), data)));
   ASSERT_EQ(got.size(), 200'001U);
   for (int i = 0; i < 200'001; ++i) {
     ASSERT_EQ(got[static_cast<std::size_t>(i)], static_cast<std::int16_t>(i * 7919)) << i;
@@ -99,8 +99,8 @@ TEST(npy, widens_more_than_one_chunk) {
 TEST(npy, reads_the_three_versions) {
   for (const int major : {1, 2, 3}) {
     const std::string data = values<std::int32_t>({4, 5});
-    EXPECT_EQ(elements_of<std::int32_t>(parse(npy(header("<i4", "(2,)"), data, major))),
-              (std::vector<std::int32_t>{4, 5}))
+    EXPECT_EQ(elements_of<std::int64_t>(parse(npy(header("<i4", "(2,)"), data, major))),
+              (std::vector<std::int64_t>{4, 5}))
         << major;
   }
   expect_file_refused(npy(header("<i4", "()"), "1234", 4), {"'input'", "version 4.0 is not known"});
@@ -143,8 +143,8 @@ TEST(npy, reads_the_header_s_keys_in_any_order_and_spacing) {
            "{'fortran_order':False,'shape':(2,),'descr':'<u2',}",
            " { \"descr\" : \"<u2\" ,\n \"fortran_order\" : False , \"shape\" : ( 2 , ) , } \n\n",
        }) {
-    EXPECT_EQ(elements_of<std::uint32_t>(parse(npy(text, values<std::uint16_t>({7, 65535})))),
-              (std::vector<std::uint32_t>{7, 65535}))
+    EXPECT_EQ(elements_of<std::uint64_t>(parse(npy(text, values<std::uint16_t>({7, 65535})))),
+              (std::vector<std::uint64_t>{7, 65535}))
         << text;
   }
 }
@@ -229,8 +229,8 @@ TEST(npy, refuses_sizes_that_do_not_fit_before_it_allocates) {
   refused("<f8", "(4294967296, 4294967296)", "overflows");
   refused("<f8", "(0, 4294967296, 4294967296)", "overflows");
   refused("<f8", "(9223372036854775807, 9223372036854775807, 2)", "overflows");
-  refused("|i1", "(2305843009213693952,)", "overflows");  // 2^61 widened is 2^63 bytes
-  refused("|i1", "(2305843009213693951,)", "truncated");  // the largest that does not
+  refused("|i1", "(1152921504606846976,)", "overflows");  // 2^60 widened is 2^63 bytes
+  refused("|i1", "(1152921504606846975,)", "truncated");  // the largest that does not
   refused("<f8", "(1152921504606846975,)", "truncated");
   refused("<f8", "(17179869184,)", "takes 137438953472 bytes and 8 are there");
   refused("<f8", "(2,)", "truncated: shape (2,) of dtype '<f8' takes 16 bytes and 8 are there");
@@ -285,7 +285,7 @@ TEST(npy, converts_indices_of_fortran_order) {
   }
   const input_array fortran = parse(npy(header("<i4", "(2, 3, 4)", true), data));
   EXPECT_TRUE(fortran.fortran_order);
-  const std::vector<std::int32_t> stored = elements_of<std::int32_t>(fortran);
+  const std::vector<std::int64_t> stored = elements_of<std::int64_t>(fortran);
   for (std::int64_t i = 0; i < fortran.n; ++i) {
     EXPECT_EQ(numpy_flat_index(fortran, i), stored[static_cast<std::size_t>(i)]) << i;
   }
@@ -337,7 +337,7 @@ TEST_F(npy_file, is_read_whatever_its_suffix) {
        }) {
     const std::filesystem::path path = written(name, content);
     const input_array read = fanin_perf::load_array(path, array_name);
-    EXPECT_EQ(elements_of<std::int32_t>(read), (std::vector<std::int32_t>{-1, 2})) << name;
+    EXPECT_EQ(elements_of<std::int64_t>(read), (std::vector<std::int64_t>{-1, 2})) << name;
     EXPECT_EQ(fanin_perf::shape_text(read.shape), "(2, 1)");
     EXPECT_NE(read.source.find(path.string()), std::string::npos) << read.source;
   }

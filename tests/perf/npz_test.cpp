@@ -22,8 +22,8 @@ using npy_bytes::zip_entry;
 
 std::string array_of(std::int32_t value) { return npy(header("<i4", "(1,)"), values({value})); }
 
-std::int32_t only_element(const std::string& archive, std::string_view name = {}) {
-  return elements_of<std::int32_t>(parse(archive, name)).at(0);
+std::int64_t only_element(const std::string& archive, std::string_view name = {}) {
+  return elements_of<std::int64_t>(parse(archive, name)).at(0);
 }
 
 TEST(npz, reads_stored_and_deflated_entries) {
@@ -32,7 +32,7 @@ TEST(npz, reads_stored_and_deflated_entries) {
   const std::string array = npy(header("<i4", "(50000,)"), data);
   for (const unsigned method : {0U, 8U}) {
     const input_array read = parse(zip({{.name = "x.npy", .content = array, .method = method}}), "x");
-    const std::vector<std::int32_t> got = elements_of<std::int32_t>(read);
+    const std::vector<std::int64_t> got = elements_of<std::int64_t>(read);
     ASSERT_EQ(got.size(), 50'000U);
     for (std::int32_t i = 0; i < 50'000; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], i * 40'009);
     EXPECT_EQ(read.source, "array 'x' of 'input'");

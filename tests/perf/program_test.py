@@ -240,6 +240,22 @@ class Json(unittest.TestCase):
         self.assertIn("agrees", done.stdout)
         self.assertIn("left out", done.stdout)
 
+    def test_integers_of_files_are_summed_in_64_bits(self):
+        heights = np.arange(-400, 8600, dtype=np.int16).reshape(90, 100)  # squares beyond 32 bits
+        np.save(self.path / "heights.npy", heights)
+        np.save(self.path / "counts.npy", np.full(5000, 2**32 - 1, dtype=np.uint32))
+        data = self.measure("--input", self.path / "heights.npy", "--input", self.path / "counts.npy")
+        expected = [("i64", [int(h) for h in heights.flat]), ("u64", [2**32 - 1] * 5000)]
+        for k, (name, numbers) in enumerate(expected):
+            rows = [r for r in data["rows"] if r["input"] == k]
+            squares = sum(number * number for number in numbers) % 2**64
+            for operation, right in (("sum", sum(numbers)), ("sum_of_squares", squares)):
+                answers = {int(r["answer"]["value"]) for r in rows if r["operation"] == operation}
+                self.assertEqual(answers, {right}, operation)
+            self.assertEqual({r["type"] for r in rows}, {name})
+        done = self.report("--no-plots")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_report_sees_a_disagreement_with_numpy(self):
         np.save(self.path / "data.npy", np.arange(1000.0))
         self.measure("--input", self.path / "data.npy")
