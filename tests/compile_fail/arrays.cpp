@@ -19,6 +19,8 @@ struct candidate {
   const double* data_handle() const { return elements; }
   std::size_t size() const { return 4; }
   bool is_exhaustive() const { return true; }
+#elif defined(NO_ARRAY)
+  const double* begin() const { return elements; }
 #else
   const double* data() const { return elements; }
   std::size_t size() const { return 4; }
@@ -27,4 +29,24 @@ struct candidate {
 #endif
 };
 
-double use() { return fanin::reduce(fanin::serial{}, candidate{}, fanin::sum<double>{}); }
+struct add {
+  template <class... T>
+  double operator()(const T&... x) const {
+    return (x + ...);
+  }
+};
+
+double use() {
+  const fanin::serial exec;
+  const candidate xs;
+  const fanin::sum<double> sum;
+#if defined(FOUR_ARRAYS)
+  return fanin::transform_reduce(exec, xs, xs, xs, xs, add{}, sum);
+#elif defined(NO_FUNCTOR)
+  return fanin::transform_reduce(exec, xs, sum);
+#elif defined(NO_ARRAY_TO_TRANSFORM)
+  return fanin::transform_reduce(exec, add{}, sum);
+#else
+  return fanin::reduce(exec, xs, sum) + fanin::transform_reduce(exec, xs, xs, add{}, sum);
+#endif
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/buffer.hpp>
@@ -51,10 +52,49 @@ range_policy<default_backend> range(First first, Last last) {
   return range(default_execution(), first, last);
 }
 
-/// reduce on the default object.
-template <detail::array X, class... Reducer>
+namespace detail {
+
+/// What may be meant for an array: no object, no label, no destination.
+template <class X>
+concept no_object = !execution<X> && !label<X> && !std::is_pointer_v<X>;
+
+}  // namespace detail
+
+/// The calls of fanin/reduce.hpp on the default object.
+template <detail::no_object X, class... Reducer>
+detail::result_t<Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
+  return reduce(label.get(), default_execution(), xs, reducers...);
+}
+template <detail::no_object X, class... Reducer>
 detail::result_t<Reducer...> reduce(const X& xs, const Reducer&... reducers) {
   return reduce(default_execution(), xs, reducers...);
+}
+template <detail::no_object X, class... Reducer>
+void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
+  reduce_into(label.get(), out, default_execution(), xs, reducers...);
+}
+template <detail::no_object X, class... Reducer>
+void reduce_into(detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
+  reduce_into(out, default_execution(), xs, reducers...);
+}
+template <detail::no_object X, class... Argument>
+detail::transform_result_t<X, Argument...> transform_reduce(detail::call_label label, const X& xs,
+                                                            const Argument&... arrays_f_reducers) {
+  return transform_reduce(label.get(), default_execution(), xs, arrays_f_reducers...);
+}
+template <detail::no_object X, class... Argument>
+detail::transform_result_t<X, Argument...> transform_reduce(const X& xs, const Argument&... arrays_f_reducers) {
+  return transform_reduce(default_execution(), xs, arrays_f_reducers...);
+}
+template <detail::no_object X, class... Argument>
+void transform_reduce_into(detail::call_label label, detail::transform_result_t<X, Argument...>* out, const X& xs,
+                           const Argument&... arrays_f_reducers) {
+  transform_reduce_into(label.get(), out, default_execution(), xs, arrays_f_reducers...);
+}
+template <detail::no_object X, class... Argument>
+void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, const X& xs,
+                           const Argument&... arrays_f_reducers) {
+  transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
 
 }  // namespace fanin

@@ -6,6 +6,7 @@
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
+#include <fanin/detail/label.hpp>
 #include <fanin/error.hpp>
 #include <fanin/range.hpp>
 
@@ -30,10 +31,10 @@ inline void check_destination(bool is_null, const char* call) {
 /// reachable from the backend (not checkable: on CUDA a fault there throws, and the context is lost).
 /// Throws: invalid_argument, state_error, and the backend's own errors, before or instead of a result.
 template <class Exec, class F, class... Reducer>
-detail::result_t<Reducer...> parallel_reduce(const char* label, const range_policy<Exec>& range, const F& f,
+detail::result_t<Reducer...> parallel_reduce(detail::call_label label, const range_policy<Exec>& range, const F& f,
                                              const Reducer&... reducers) {
   detail::check_functor<F, Reducer...>();
-  return backend<Exec>::reduce(range.handle(), label, range.first(), range.size(), f,
+  return backend<Exec>::reduce(range.handle(), label.get(), range.first(), range.size(), f,
                                detail::make_composite(reducers...));
 }
 
@@ -50,27 +51,27 @@ detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, co
 /// arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the backend cannot
 /// reach.
 template <class Exec, class F, class... Reducer>
-void parallel_reduce_into(const char* label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
+void parallel_reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
                           const F& f, const Reducer&... reducers) {
   detail::check_functor<F, Reducer...>();
   detail::check_destination(out == nullptr, "fanin::parallel_reduce_into");
   backend<Exec>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
-  backend<Exec>::reduce_into(range.handle(), label, out, range.first(), range.size(), f,
+  backend<Exec>::reduce_into(range.handle(), label.get(), out, range.first(), range.size(), f,
                              detail::make_composite(reducers...));
 }
 
 template <class Exec, class F, class... Reducer>
 void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<Exec>& range, const F& f,
                           const Reducer&... reducers) {
-  parallel_reduce_into(static_cast<const char*>(nullptr), out, range, f, reducers...);
+  parallel_reduce_into(nullptr, out, range, f, reducers...);
 }
 
 /// Calls f(i) once for every index, in no stated order and possibly concurrently; n == 0 calls nothing. In the order
 /// of the object's stream; may return before it is done (a later blocking call or synchronize() waits).
 template <class Exec, class F>
-void parallel_for(const char* label, const range_policy<Exec>& range, const F& f) {
+void parallel_for(detail::call_label label, const range_policy<Exec>& range, const F& f) {
   detail::check_for_functor<F>();
-  if (range.size() > 0) backend<Exec>::parallel_for(range.handle(), label, range.first(), range.size(), f);
+  if (range.size() > 0) backend<Exec>::parallel_for(range.handle(), label.get(), range.first(), range.size(), f);
 }
 
 template <class Exec, class F>

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/label.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/macros.hpp>
@@ -71,22 +73,69 @@ span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename b
   return {f, {{{data_of(xs)}, {data_of(ys)}...}}};
 }
 
+/// How many of a call's arguments are arrays before the first that is none.
+template <class... Argument>
+inline constexpr std::size_t leading_arrays = [] {
+  std::size_t count = 0;
+  bool only_arrays = true;
+  ((only_arrays = only_arrays && array<Argument>, count += only_arrays ? 1 : 0), ...);
+  return count;
+}();
+
+/// What the reducers give that stand behind Skip other arguments: `void` where there are none.
+template <std::size_t Skip, class... Argument>
+struct result_behind {
+  using type = void;
+};
+template <class... Argument>
+struct result_behind<0, Argument...> {
+  using type = result_t<Argument...>;
+};
+template <std::size_t Skip, class First, class... Others>
+  requires(Skip > 0)
+struct result_behind<Skip, First, Others...> : result_behind<Skip - 1, Others...> {};
+
+template <class... Argument>
+using transform_result_t = typename result_behind<leading_arrays<Argument...> + 1, Argument...>::type;
+
+/// Takes a call of transform_reduce apart: use(range, functor over indices, reducers...).
+template <class Exec, class Use, class... Argument>
+auto take_transform(const char* call, Exec&& exec, const Use& use, const Argument&... arguments) {
+  using object = std::remove_cvref_t<Exec>;
+  constexpr std::size_t arrays = leading_arrays<Argument...>;
+  static_assert(arrays > 0,
+                "fanin: transform_reduce takes arrays, a functor and reducers: what comes first is no array");
+  static_assert(arrays <= 3,
+                "fanin: transform_reduce takes up to three arrays: reduce more of them by index, with parallel_reduce");
+  static_assert(sizeof...(Argument) > arrays + 1,
+                "fanin: transform_reduce takes arrays, a functor and reducers: behind the arrays something is missing");
+  const auto all = std::forward_as_tuple(arguments...);
+  return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
+    const auto handle = handle_of(std::forward<Exec>(exec));
+    std::int64_t count = 0;
+    const auto f = make_transform<object>(handle, call, count, std::get<arrays>(all), std::get<X>(all)...);
+    return use(range_policy<object>(handle, 0, count), f, std::get<arrays + 1 + R>(all)...);
+  }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
+}
+
 }  // namespace detail
 
 /// Reduces a contiguous array in the backend's memory; on CUDA by 16-byte loads. The indices that `_loc` reducers give
 /// count from 0 in xs. Otherwise as parallel_reduce with f(i) = xs[i]: blocking, n == 0 gives the identities' results.
 /// On CUDA the bits may depend on xs's address modulo 16. Throws invalid_argument for a null xs with n > 0 and for
 /// memory that the backend cannot reach (a host pointer on CUDA), before any launch.
-template <detail::label Label, class Exec, detail::array X, class... Reducer>
-detail::result_t<Reducer...> reduce(Label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
+template <class Exec, class X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
+  detail::check_array<X>();
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto view = detail::view_of(xs, "fanin::reduce");
   const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
-  return backend<object>::reduce_span(handle, label, view.data(), count, detail::make_composite(reducers...));
+  return backend<object>::reduce_span(handle, label.get(), view.data(), count, detail::make_composite(reducers...));
 }
 
-template <class Exec, detail::array X, class... Reducer>
+template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
   return reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
@@ -96,80 +145,64 @@ detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... 
 /// xs must live until the work is done; lifetime, capture and later errors as for parallel_reduce_into. Throws
 /// invalid_argument for a null `out`, a null xs with n > 0, and memory that the backend cannot reach, before any
 /// launch.
-template <detail::label Label, class Exec, detail::array X, class... Reducer>
-void reduce_into(Label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
+template <class Exec, class X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs,
+                 const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
+  detail::check_array<X>();
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto view = detail::view_of(xs, "fanin::reduce_into");
   detail::check_destination(out == nullptr, "fanin::reduce_into");
   backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
   const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
-  backend<object>::reduce_span_into(handle, label, out, view.data(), count, detail::make_composite(reducers...));
+  backend<object>::reduce_span_into(handle, label.get(), out, view.data(), count, detail::make_composite(reducers...));
 }
 
-template <class Exec, detail::array X, class... Reducer>
+template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
 }
 
-/// Reduces f(x) over one array, f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
+/// transform_reduce([label,] exec, xs, f, reducers...), and with xs, ys and xs, ys, zs: reduces f(x) over one array,
+/// f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
 /// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all
 /// arrays have one size and the addresses are equal modulo 16, so that the bits may depend on that; otherwise the same
 /// bits from run to run as for parallel_reduce. Throws invalid_argument when the lengths differ, and as reduce does.
-template <class Exec, detail::array X, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
-detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const F& f, const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs);
-  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::transform_result_t<Argument...> transform_reduce(detail::call_label label, Exec&& exec,
+                                                         const Argument&... arrays_f_reducers) {
+  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
+    return parallel_reduce(label, range, f, reducers...);
+  };
+  return detail::take_transform("fanin::transform_reduce", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
 
-template <class Exec, detail::array X, detail::array Y, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
-detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const F& f,
-                                              const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs, ys);
-  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::transform_result_t<Argument...> transform_reduce(Exec&& exec, const Argument&... arrays_f_reducers) {
+  return transform_reduce(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 
-template <class Exec, detail::array X, detail::array Y, detail::array Z, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
-detail::result_t<Reducer...> transform_reduce(Exec&& exec, const X& xs, const Y& ys, const Z& zs, const F& f,
-                                              const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce", count, f, xs, ys, zs);
-  return parallel_reduce(range_policy<object>(handle, 0, count), g, reducers...);
+/// As transform_reduce, written to *out in the order of the object's stream: see reduce_into.
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+void transform_reduce_into(detail::call_label label, detail::transform_result_t<Argument...>* out, Exec&& exec,
+                           const Argument&... arrays_f_reducers) {
+  detail::check_destination(out == nullptr, "fanin::transform_reduce_into");
+  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
+    parallel_reduce_into(label, out, range, f, reducers...);
+  };
+  detail::take_transform("fanin::transform_reduce_into", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
 
-/// As transform_reduce over one or two arrays, written to *out in the order of the object's stream: see reduce_into.
-template <class Exec, detail::array X, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
-void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const F& f,
-                           const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, xs);
-  parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
-}
-
-template <class Exec, detail::array X, detail::array Y, class F, class... Reducer>
-  requires(execution<std::remove_cvref_t<Exec>> && !detail::array<F>)
-void transform_reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Y& ys, const F& f,
-                           const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto g = detail::make_transform<object>(handle, "fanin::transform_reduce_into", count, f, xs, ys);
-  parallel_reduce_into(out, range_policy<object>(handle, 0, count), g, reducers...);
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+void transform_reduce_into(detail::transform_result_t<Argument...>* out, Exec&& exec,
+                           const Argument&... arrays_f_reducers) {
+  transform_reduce_into(nullptr, out, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 
 }  // namespace fanin

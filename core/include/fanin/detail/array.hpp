@@ -10,13 +10,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/detail/label.hpp>
 #include <fanin/error.hpp>
 
 /// What reduce and transform_reduce take as an array, and how it says that its elements stand side by side.
 namespace fanin::detail {
-
-template <class X>
-concept label = std::is_convertible_v<X, const char*> || std::is_null_pointer_v<X>;
 
 template <class X>
 concept has_data = requires(const X& x) {
@@ -33,9 +31,9 @@ concept has_data_handle = !has_data<X> && requires(const X& x) {
   requires std::is_pointer_v<decltype(x.data_handle())>;
 };
 
-/// Elements at a pointer. A string literal is a label.
+/// Elements at a pointer. A string is a label.
 template <class X>
-concept array = !label<const X&> && (has_data<X> || has_data_handle<X>);
+concept array = !label<X> && (has_data<X> || has_data_handle<X>);
 
 template <array X>
 constexpr auto data_of(const X& x) {
@@ -61,6 +59,14 @@ concept tells_contiguous = has_data<X> && requires(const X& x) {
   { x.span_is_contiguous() } -> std::convertible_to<bool>;
   { x.span() } -> std::convertible_to<std::size_t>;
 };
+
+template <class X>
+constexpr void check_array() {
+  static_assert(
+      array<X>,
+      "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "
+      "a std::span, a fanin::buffer, a vector (of what lies on a device: a std::span of its raw pointer)");
+}
 
 /// The elements of xs, in the order of their addresses. Throws invalid_argument where they do not stand side by side.
 template <array X>
