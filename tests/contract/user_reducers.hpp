@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "contract/contract.hpp"
@@ -142,6 +143,26 @@ TYPED_TEST(user_reducers, arrays_of_structs) {
         << "n = " << n;
     EXPECT_EQ(fanin::reduce(this->exec(), y.span(), fanin::sum<octet>{}),
               fanin::reduce(fanin::serial{}, octets, fanin::sum<octet>{}))
+        << "n = " << n;
+  }
+}
+
+TYPED_TEST(user_reducers, pairs_and_types_without_plus) {
+  for (const std::size_t n : few_sizes()) {
+    std::vector<std::pair<std::int32_t, std::int64_t>> pairs(n);
+    std::vector<compound> compounds(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto k = static_cast<std::int64_t>(i);
+      pairs[i] = {static_cast<std::int32_t>(k * 7'919 % 100'003), k * k};
+      compounds[i].value = k - 5;
+    }
+    placed<std::pair<std::int32_t, std::int64_t>, typename TypeParam::exec_type> x(this->exec(), pairs);
+    placed<compound, typename TypeParam::exec_type> y(this->exec(), compounds);
+    EXPECT_EQ(fanin::reduce(this->exec(), x.span(), largest_and_sum{}),
+              fanin::reduce(fanin::serial{}, pairs, largest_and_sum{}))
+        << "n = " << n;
+    EXPECT_EQ(fanin::reduce(this->exec(), y.span(), fanin::sum<compound>{}),
+              fanin::reduce(fanin::serial{}, compounds, fanin::sum<compound>{}))
         << "n = " << n;
   }
 }

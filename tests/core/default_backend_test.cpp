@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -79,6 +80,16 @@ TEST_F(default_backend, has_one_object_a_thread) {
   }).join();
   EXPECT_NE(there, here);
   EXPECT_EQ(sum, 5'050);
+}
+
+TEST_F(default_backend, buffers_are_made_of_host_arrays) {
+  const std::vector<std::int32_t> host{4, 5, 6};
+  const std::int32_t plain[] = {1, 2};
+  const fanin::sum<std::int32_t> sum;
+  EXPECT_EQ(fanin::reduce(fanin::buffer<std::int32_t>(host), sum), 15);
+  EXPECT_EQ(fanin::reduce(fanin::buffer<std::int32_t>(plain), sum), 3);
+  EXPECT_EQ(fanin::reduce(fanin::buffer<std::int32_t>(std::span(host).last(2)), sum), 11);
+  EXPECT_EQ(fanin::buffer<std::int32_t>(std::vector<std::int32_t>{}).size(), 0U);
 }
 
 /// The object is the thread's and goes with it; the buffer stays.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <fanin/macros.hpp>
 #include <fanin/reducer.hpp>
@@ -261,6 +262,31 @@ struct within {
     if (value >= low && value < high) ++acc;
   }
   FANIN_FUNCTION void join(std::int64_t& into, const std::int64_t& from) const { into += from; }
+};
+
+/// std::pair is no trivially copyable type, and copied by its bytes in spite of that: the largest of the first members,
+/// the sum of the second.
+struct largest_and_sum {
+  using value_type = std::pair<std::int32_t, std::int64_t>;
+  FANIN_FUNCTION value_type identity() const { return {INT32_MIN, 0}; }
+  FANIN_FUNCTION void join(value_type& into, const value_type& from) const {
+    if (from.first > into.first) into.first = from.first;
+    into.second += from.second;
+  }
+};
+
+/// Has += and no +, *= and no *.
+struct compound {
+  std::int64_t value = 0;
+  FANIN_FUNCTION compound& operator+=(const compound& other) {
+    value += other.value;
+    return *this;
+  }
+  FANIN_FUNCTION compound& operator*=(const compound& other) {
+    value *= other.value;
+    return *this;
+  }
+  friend bool operator==(const compound&, const compound&) = default;
 };
 
 }  // namespace fanin_test

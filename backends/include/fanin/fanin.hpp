@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 /// Everything of Fanin that this build has: one parallel_reduce, and every backend that was enabled. A Kokkos that was
 /// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target().
 #include <fanin/buffer.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/bitwise_copyable.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/range.hpp>
@@ -19,7 +22,8 @@ namespace detail {
 
 template <class T>
 void check_copy(std::size_t to, std::size_t from, const char* call) {
-  static_assert(std::is_trivially_copyable_v<T>, "fanin: only trivially copyable elements can be copied");
+  static_assert(is_bitwise_copyable_v<T>,
+                "fanin: only bitwise copyable elements can be copied (fanin::is_bitwise_copyable)");
   if (to != from) {
     throw invalid_argument(std::string(call) + ": " + std::to_string(from) + " elements do not fit a destination of " +
                            std::to_string(to) + "; give spans of one length");
@@ -66,7 +70,7 @@ void copy_to_host(Exec&& exec, std::span<const std::type_identity_t<T>> from, st
 template <class T, class Exec>
 class buffer {
   struct checked {};
-  static_assert(std::is_trivially_copyable_v<T>, "fanin::buffer holds trivially copyable elements");
+  static_assert(is_bitwise_copyable_v<T>, "fanin::buffer holds bitwise copyable elements (fanin::is_bitwise_copyable)");
 
  public:
   using value_type = T;
@@ -89,6 +93,9 @@ class buffer {
   buffer(Object&& exec, std::span<const T> host) : buffer(std::forward<Object>(exec), host.size()) {
     copy_from(host);
   }
+
+  /// The same on the default object of the backend.
+  explicit buffer(std::span<const T> host) : buffer(backend<Exec>::default_object(), host) {}
 
   buffer(buffer&& other) noexcept
       : memory_{std::move(other.memory_)},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 /// Marks a function that a backend may call on the host and on a device: reducers' members, functors' call operators.
 /// A host-only reducer or functor does not compile on the CUDA backend.
 #if defined(__CUDACC__)

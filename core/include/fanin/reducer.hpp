@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
+#include <fanin/bitwise_copyable.hpp>
 #include <fanin/macros.hpp>
 
 /// The reducer protocol. A reducer is a trivially copyable struct that owns an operation *and* its identity:
@@ -26,9 +29,9 @@
 ///   fold(acc&, value, index)   one element. Default: join(acc, accumulator_type(value))
 ///   result(const acc&)         -> result_type. Default: the accumulator itself
 ///
-/// accumulator_type and result_type are trivially copyable and default-constructible; both may be of any size that fits
-/// a block's shared memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones
-/// through scratch.
+/// accumulator_type and result_type are bitwise copyable (fanin::is_bitwise_copyable) and default-constructible; both
+/// may be of any size that fits a block's shared memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through
+/// warp shuffles, larger ones through scratch.
 ///
 /// A reducer whose accumulator is too large for a thread (a superaccumulator, a histogram) names a `thread_state` and
 ///   begin(acc& scratch)               -> thread_state; may keep a reference to scratch
@@ -180,12 +183,14 @@ struct check_reducer {
   static constexpr bool is_complete = [] {
     if constexpr (has_value_type<R>) {
       using accumulator = reducer_accumulator_t<R>;
-      static_assert(std::is_trivially_copyable_v<R>,
-                    "fanin: a reducer must be trivially copyable: it travels to devices");
-      static_assert(std::is_trivially_copyable_v<accumulator>,
-                    "fanin: a reducer's accumulator_type must be trivially copyable");
-      static_assert(std::is_trivially_copyable_v<reducer_result_t<R>>,
-                    "fanin: a reducer's result_type must be trivially copyable");
+      static_assert(is_bitwise_copyable_v<R>, "fanin: a reducer must be trivially copyable: it travels to devices");
+      static_assert(
+          is_bitwise_copyable_v<accumulator>,
+          "fanin: a reducer's accumulator_type must be trivially copyable, or say that it is bitwise copyable "
+          "(fanin::is_bitwise_copyable)");
+      static_assert(is_bitwise_copyable_v<reducer_result_t<R>>,
+                    "fanin: a reducer's result_type must be trivially copyable, or say that it is bitwise copyable "
+                    "(fanin::is_bitwise_copyable)");
       static_assert(has_identity<R>,
                     "fanin: this reducer lacks identity(), a const member that gives the accumulator "
                     "an empty range has");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 #include <bit>
 #include <complex>
 #include <concepts>
@@ -93,8 +95,11 @@ FANIN_FUNCTION constexpr T add(T a, T b) {
     const auto x = std::bit_cast<complex_parts<T>>(a);
     const auto y = std::bit_cast<complex_parts<T>>(b);
     return std::bit_cast<T>(complex_parts<T>{x.real + y.real, x.imaginary + y.imaginary});
-  } else {
+  } else if constexpr (requires { a + b; }) {
     return static_cast<T>(a + b);
+  } else {
+    a += b;
+    return a;
   }
 }
 
@@ -108,8 +113,11 @@ FANIN_FUNCTION constexpr T multiply(T a, T b) {
     const auto y = std::bit_cast<complex_parts<T>>(b);
     return std::bit_cast<T>(
         complex_parts<T>{x.real * y.real - x.imaginary * y.imaginary, x.real * y.imaginary + x.imaginary * y.real});
-  } else {
+  } else if constexpr (requires { a* b; }) {
     return static_cast<T>(a * b);
+  } else {
+    a *= b;
+    return a;
   }
 }
 

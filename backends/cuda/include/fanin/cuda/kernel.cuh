@@ -231,6 +231,7 @@ __device__ void finish_parcels(const Composite& c, typename Composite::state_typ
 
 /// Whether a value is zeros alone, as far as the compiler can tell.
 template <class T>
+  requires std::is_trivially_copyable_v<T>
 constexpr bool is_all_zeros(const T& value) {
   struct bytes {
     unsigned char of[sizeof(T)];

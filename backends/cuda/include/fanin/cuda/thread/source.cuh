@@ -181,13 +181,15 @@ struct wide_element_at {
 };
 
 template <class T>
-inline constexpr bool fits_vectors = sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+inline constexpr bool fits_vectors =
+    std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
 
-/// The alignment that 16-byte loads ask of an array of T; 0 for a type that does not fit them.
+/// The alignment that 16-byte loads ask of an array of T; 0 for a type that does not fit them, or is
+/// bitwise copyable without the language knowing it.
 template <class T>
-inline constexpr std::size_t wide_alignment = fits_vectors<T>       ? sizeof(T)
-                                              : sizeof(T) % 16 == 0 ? 16
-                                                                    : 0;
+inline constexpr std::size_t wide_alignment = fits_vectors<T>                                          ? sizeof(T)
+                                              : std::is_trivially_copyable_v<T> && sizeof(T) % 16 == 0 ? 16
+                                                                                                       : 0;
 
 /// The source for 16-byte loads, for an array that has that alignment.
 template <class T>
