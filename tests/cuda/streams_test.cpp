@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "cuda/gate.hpp"
@@ -209,6 +211,120 @@ TEST_F(cuda_streams, a_destructor_waits) {
   std::vector<std::int64_t> got(50);
   out.copy_to(got);
   EXPECT_EQ(got, std::vector<std::int64_t>(50, 499'999'500'000));
+}
+
+/// Kernels as another library may have them: one lets the next start before it writes, one waits for nothing.
+__global__ void writes_at_its_end(std::int64_t* x, std::int64_t n, std::int64_t value) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  for (int k = 0; k < 200; ++k) __nanosleep(1'000);
+  for (std::int64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += std::int64_t{gridDim.x} * blockDim.x) {
+    x[i] = value;
+  }
+}
+__global__ void waits_for_nothing() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+template <class... Parameter>
+void launch_early(cudaStream_t stream, void (*kernel)(Parameter...), int grid,
+                  std::type_identity_t<Parameter>... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid));
+  config.blockDim = dim3(128);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+bool starts_kernels_early() {
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  return major >= 9;
+}
+
+/// Runs `calls` on the stream as they are, or as a graph.
+template <class Calls>
+void run_or_replay(cudaStream_t stream, bool as_graph, const Calls& calls) {
+  if (!as_graph) {
+    calls();
+    return;
+  }
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  calls();
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&executable, graph, 0));
+  check(cudaGraphLaunch(executable, stream));
+  check(cudaStreamSynchronize(stream));
+  check(cudaGraphExecDestroy(executable));
+  check(cudaGraphDestroy(graph));
+}
+
+/// A kernel that started early, waited for nothing and has ended says nothing of those before it.
+TEST_F(cuda_streams, early_kernels_of_others_do_not_hide_those_before_them) {
+  if (!starts_kernels_early()) GTEST_SKIP() << "kernels start early from compute capability 9.0 on";
+  for (const bool is_borrowed : {false, true}) {
+    test_stream stream;
+    fanin::cuda gpu = is_borrowed ? fanin::cuda(stream.get()) : fanin::cuda();
+    const std::int64_t n = 100'000;
+    fanin::buffer<std::int64_t, fanin::cuda> x(gpu, n);
+    destination<std::int64_t, fanin::cuda> out(gpu);
+    for (std::int64_t round = 1; round <= 30; ++round) {
+      for (const bool as_graph : {false, true}) {
+        for (const int between : {1, 3}) {
+          check(cudaMemsetAsync(x.data(), 0, n * sizeof(std::int64_t), gpu.stream()));
+          gpu.synchronize();
+          run_or_replay(gpu.stream(), as_graph, [&] {
+            fanin::reduce_into(out.pointer(), gpu, x, sum);
+            launch_early(gpu.stream(), writes_at_its_end, 8, x.data(), n, round);
+            for (int k = 0; k < between; ++k) launch_early(gpu.stream(), waits_for_nothing, 4);
+            fanin::reduce_into(out.pointer(), gpu, x, sum);
+          });
+          ASSERT_EQ(out.get(), n * round) << "round " << round << (as_graph ? ", graph, " : ", ") << between;
+        }
+      }
+    }
+  }
+}
+
+/// Many blocks that take a while each.
+struct slow_index {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const {
+#if defined(__CUDA_ARCH__)
+    if (i % 64 == 0) __nanosleep(20'000);
+#endif
+    return i;
+  }
+};
+
+/// The same between two reductions of one object, which have one scratch.
+TEST_F(cuda_streams, early_kernels_of_others_between_reductions) {
+  if (!starts_kernels_early()) GTEST_SKIP() << "kernels start early from compute capability 9.0 on";
+  fanin::cuda gpu;
+  const std::int64_t n = 100'000;
+  fanin::buffer<std::int64_t, fanin::cuda> out(gpu, 30);
+  for (int round = 0; round < 20; ++round) {
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      fanin::parallel_reduce_into(out.data() + k, fanin::range(gpu, n + static_cast<std::int64_t>(k)), slow_index{},
+                                  sum);
+      launch_early(gpu.stream(), waits_for_nothing, 4);
+    }
+    std::vector<std::int64_t> got(out.size());
+    out.copy_to(got);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const std::int64_t m = n + static_cast<std::int64_t>(k);
+      ASSERT_EQ(got[k], m * (m - 1) / 2) << "round " << round;
+    }
+  }
 }
 
 /// Many threads, each with an object on a stream of its own, all kinds of calls.
