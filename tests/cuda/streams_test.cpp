@@ -213,6 +213,35 @@ TEST_F(cuda_streams, a_destructor_waits) {
   EXPECT_EQ(got, std::vector<std::int64_t>(50, 499'999'500'000));
 }
 
+/// Values that a functor writes beside what it gives.
+struct writes_along {
+  std::int64_t* y;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const {
+    y[i] = 3 * i;
+    return i;
+  }
+};
+
+/// What a functor wrote during a blocking call is there for later calls on the object, and for the host after
+/// synchronize().
+TEST_F(cuda_streams, what_a_functor_writes_is_there_after_synchronize) {
+  fanin::cuda gpu;
+  const std::int64_t n = 100'000;
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, n * sizeof(std::int64_t), cudaHostAllocMapped));
+  auto* const y = static_cast<std::int64_t*>(memory);
+  for (int round = 0; round < 200; ++round) {
+    std::fill_n(y, n, -1);
+    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, sum), n * (n - 1) / 2);
+    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::int64_t>{y}, sum), 3 * (n * (n - 1) / 2));
+    std::fill_n(y, n, -1);
+    fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, sum);
+    gpu.synchronize();
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 3 * i) << "round " << round;
+  }
+  check(cudaFreeHost(memory));
+}
+
 /// Kernels as another library may have them: one lets the next start before it writes, one waits for nothing.
 __global__ void writes_at_its_end(std::int64_t* x, std::int64_t n, std::int64_t value) {
 #if __CUDA_ARCH__ >= 900

@@ -28,10 +28,12 @@ inline void check_destination(bool is_null, const char* call) {
 ///
 /// f is f(i), a value for every reducer or a fanin::tuple with one each, or f(i, acc&...), which combines by itself.
 /// Indices are std::int64_t and come in no stated order. n == 0 gives the identities' results. Blocks until the value
-/// is there, waiting for this object's own stream only. The same bits from run to run for the same object, tuning,
-/// device and thread count. f and what it captures are copied; memory it points to must live until the return and be
-/// reachable from the backend (not checkable: on CUDA a fault there throws, and the context is lost).
-/// Throws: invalid_argument, state_error, and the backend's own errors, before or instead of a result.
+/// is there, waiting for this object's own stream only; the kernel may end later. What f writes beside its value is
+/// there for later calls on the object, and for the host after the object's synchronize(). The same bits from run to
+/// run for the same object, tuning, device and thread count. f and what it captures are copied; memory it points to
+/// must live until the return (what it writes to, until synchronize()) and be reachable from the backend (not
+/// checkable: on CUDA a fault there throws, and the context is lost). Throws: invalid_argument, state_error, and the
+/// backend's own errors, before or instead of a result.
 template <class Exec, class F, class... Reducer>
 detail::result_t<Reducer...> parallel_reduce(detail::call_label label, const range_policy<Exec>& range, const F& f,
                                              const Reducer&... reducers) {
@@ -48,10 +50,10 @@ detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, co
 
 /// As parallel_reduce, but writes the result to *out, memory that the backend reaches (a device pointer on CUDA), in
 /// the order of the object's stream, and may return before. What stood at *out is overwritten, never read; n == 0
-/// writes too. Capturable into a CUDA graph, of which no two executables, nor two copies as child nodes, may run at once
-/// (they share a node's scratch: docs/adr/0006). `out` and what f points to must live until the work is done; errors that
-/// arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the backend cannot
-/// reach.
+/// writes too. Capturable into a CUDA graph, of which no two executables, nor two copies as child nodes, may run at
+/// once (they share a node's scratch: docs/adr/0006). `out` and what f points to must live until the work is done;
+/// errors that arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the
+/// backend cannot reach.
 template <class Exec, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
                           const F& f, const Reducer&... reducers) {
@@ -69,7 +71,8 @@ void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<
 }
 
 /// Calls f(i) once for every index, in no stated order and possibly concurrently; n == 0 calls nothing. In the order
-/// of the object's stream; may return before it is done (a later blocking call or synchronize() waits).
+/// of the object's stream; may return before it is done. Later calls on the object come after it; the host reads what f
+/// wrote after synchronize().
 template <class Exec, class F>
 void parallel_for(detail::call_label label, const range_policy<Exec>& range, const F& f) {
   detail::check_for_functor<F>();

@@ -48,7 +48,8 @@ class cuda {
 
   cudaStream_t stream() const;
   int device() const;
-  /// Waits for everything on the stream, and throws what went wrong in it since.
+  /// Waits for everything on the stream, and throws what went wrong in it since. What functors wrote is there for the
+  /// host then.
   void synchronize() const;
   /// What this object launched last: says which strategy ran ("parallel_for" for that).
   cuda_launch last_launch() const;
