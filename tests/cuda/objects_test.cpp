@@ -178,6 +178,13 @@ TEST_F(cuda_objects, take_what_a_device_reaches) {
   check(cudaFree(managed));
 }
 
+/// cudaStreamPerThread is another stream in every thread, over one object's scratch.
+TEST_F(cuda_objects, refuse_the_stream_that_is_another_one_in_every_thread) {
+  expect_invalid([] { fanin::cuda gpu(cudaStreamPerThread); }, "cudaStreamPerThread");
+  fanin::cuda legacy(cudaStreamLegacy);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, sum), 499'500);
+}
+
 TEST_F(cuda_objects, report_a_lack_of_memory) {
   fanin::cuda gpu;
   try {

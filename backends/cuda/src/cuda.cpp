@@ -42,8 +42,13 @@ int current_device() {
 }
 
 int device_of(cudaStream_t stream) {
+  if (stream == cudaStreamPerThread) {
+    throw invalid_argument(
+        "fanin::cuda(stream): cudaStreamPerThread is another stream in every thread, and an object has one stream and "
+        "one scratch; give a stream that you made, or make a fanin::cuda() in each thread");
+  }
 #if CUDART_VERSION >= 12080
-  if (stream != nullptr && stream != cudaStreamLegacy && stream != cudaStreamPerThread) {
+  if (stream != nullptr && stream != cudaStreamLegacy) {
     int device = 0;
     FANIN_DETAIL_CHECK_CUDA(cudaStreamGetDevice(stream, &device));
     return device;

@@ -32,7 +32,8 @@ class cuda {
  public:
   /// Owns a non-blocking stream on the current device. Throws cuda_error when there is no device.
   cuda();
-  /// Borrows a stream, which must outlive the object; 0 is the legacy default stream of the current device.
+  /// Borrows a stream, which must outlive the object; 0 is the legacy default stream of the current device, in units
+  /// compiled for per-thread default streams too. Throws invalid_argument for cudaStreamPerThread.
   explicit cuda(cudaStream_t stream);
   cuda(cuda&&) noexcept;
   cuda& operator=(cuda&&) noexcept;
