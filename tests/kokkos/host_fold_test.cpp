@@ -6,7 +6,12 @@
 #include <random>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include "spaces.hpp"
+#include "support/denormals.hpp"
 #include "support/same.hpp"
 
 // What a thread of a host space folds in vectors and blocks, against the serial backend: at sizes around both, with
@@ -135,6 +140,52 @@ TYPED_TEST(kokkos_host_fold, extremes_of_integers) {
   integers<TypeParam, std::int64_t>();
   integers<TypeParam, std::uint64_t>();
 }
+
+#if defined(__SSE2__)
+/// Flush-to-zero and denormals-are-zero in this thread and in all of OpenMP's.
+class flushing {
+ public:
+  flushing() : before_{_mm_getcsr()} { set(before_ | 0x8040); }
+  ~flushing() { set(before_); }
+  flushing(const flushing&) = delete;
+  flushing& operator=(const flushing&) = delete;
+
+ private:
+  static void set(unsigned control) {
+    _mm_setcsr(control);
+#if defined(_OPENMP)
+#pragma omp parallel
+    _mm_setcsr(control);
+#endif
+  }
+  unsigned before_;
+};
+
+/// Serial's six extremes by the integers', then those of the space by serial's.
+template <class Space, class T>
+void extremes_while_flushing() {
+  const flushing mode;
+  for (const std::size_t n : {1, 2, 17, 64, 1024, 5000}) {
+    for (const auto& values : fanin_test::arrays_of_denormals<T>(n)) {
+      const auto right = fanin_test::extremes_by_integers(values);
+      const fanin::serial oracle;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_max_loc<T>{}), right)) << n;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_max<T>{}), {right.min, right.max})) << n;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_loc<T>{}), {right.min, right.min_index})) << n;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::max_loc<T>{}), {right.max, right.max_index})) << n;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min<T>{}), right.min)) << n;
+      EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::max<T>{}), right.max)) << n;
+      compare_all<Space>(values, "denormals");
+    }
+    compare_all<Space>(some_of<T>({T{0}, -T{0}, T{1}, std::numeric_limits<T>::quiet_NaN()}, n, 6), "zeros and NaN");
+  }
+}
+
+TYPED_TEST(kokkos_host_fold, extremes_while_denormals_count_as_zero) {
+  extremes_while_flushing<TypeParam, float>();
+  extremes_while_flushing<TypeParam, double>();
+}
+#endif
 
 /// Each reducer goes over the block by itself; f is called once for every index all the same.
 TYPED_TEST(kokkos_host_fold, several_reducers_read_one_block) {

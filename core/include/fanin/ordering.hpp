@@ -103,18 +103,20 @@ concept is_ieee = requires { ordering<T>::infinity; };
 /// What max gives of nothing.
 template <class T>
 FANIN_FUNCTION constexpr T lowest_identity() {
-  static_assert(has_ordering<T>,
-                "fanin: what the extreme of no values of this type is, nobody knows: specialise fanin::ordering<T> with "
-                "lowest() and highest(), or write a reducer of your own with an identity()");
+  static_assert(
+      has_ordering<T>,
+      "fanin: what the extreme of no values of this type is, nobody knows: specialise fanin::ordering<T> with "
+      "lowest() and highest(), or write a reducer of your own with an identity()");
   return ordering<T>::lowest();
 }
 
 /// What min gives of nothing.
 template <class T>
 FANIN_FUNCTION constexpr T highest_identity() {
-  static_assert(has_ordering<T>,
-                "fanin: what the extreme of no values of this type is, nobody knows: specialise fanin::ordering<T> with "
-                "lowest() and highest(), or write a reducer of your own with an identity()");
+  static_assert(
+      has_ordering<T>,
+      "fanin: what the extreme of no values of this type is, nobody knows: specialise fanin::ordering<T> with "
+      "lowest() and highest(), or write a reducer of your own with an identity()");
   return ordering<T>::highest();
 }
 
@@ -128,6 +130,13 @@ FANIN_FUNCTION constexpr bits_of_float<T> ascending_bits(const T& x) {
   const auto bits = std::bit_cast<bits_type>(x);
   const auto all_if_negative = static_cast<std::make_signed_t<bits_type>>(bits) >> (8 * sizeof(bits_type) - 1);
   return static_cast<bits_type>(bits ^ (static_cast<bits_type>(all_if_negative) | ordering<T>::sign));
+}
+
+/// The value of such an integer.
+template <is_ieee T>
+FANIN_FUNCTION constexpr T of_ascending_bits(bits_of_float<T> ascending) {
+  constexpr auto sign = ordering<T>::sign;
+  return std::bit_cast<T>(static_cast<bits_of_float<T>>((ascending & sign) != 0 ? ascending ^ sign : ~ascending));
 }
 
 template <class T>

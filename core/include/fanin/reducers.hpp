@@ -15,8 +15,11 @@
 #include <fanin/reducer.hpp>
 
 /// The built-in reducers. Identities: +-infinity for floating-point minima and maxima, the numeric limits for integers,
-/// and for other types what fanin::ordering says. Integers wrap (computed unsigned). The identity is always folded in, so that a sum of {-0.0} is +0.
-/// A unit compiled with -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
+/// and for other types what fanin::ordering says. Integers wrap (computed unsigned). The identity is always folded in,
+/// so that a sum of {-0.0} is +0. Extremes of floating-point types of 2, 4 and 8 bytes are those of the values as they
+/// are, whatever the flags of a unit
+/// (-ffast-math) and the modes of a thread (flush-to-zero, denormals as zeros). Of other reducers a unit compiled with
+/// -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
 namespace fanin {
 
 /// An element and where it stands: the smallest index among equals, -1 for an empty range. As the accumulator of a
@@ -175,7 +178,9 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
     if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
   }
 #endif
-  if (is_surely_below(a, b)) return a;  // the common case first
+  if (is_surely_below(a, b)) [[likely]] {
+    return a;
+  }
   return is_lower(b, a) ? b : a;
 }
 
@@ -187,7 +192,9 @@ FANIN_FUNCTION constexpr T maximum(T a, T b) {
     if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
   }
 #endif
-  if (is_surely_below(b, a)) return a;
+  if (is_surely_below(b, a)) [[likely]] {
+    return a;
+  }
   return is_higher(b, a) ? b : a;
 }
 

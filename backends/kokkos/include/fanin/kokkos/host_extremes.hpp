@@ -6,12 +6,14 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include <fanin/reducers.hpp>
 
 /// The extreme of consecutive elements, and where it stands, as fast as a host reads them. The rules of NaN, -0 and
-/// ties hold g++ back from vectorising the reducers' own fold; here they cost two instructions a vector.
+/// ties hold g++ back from vectorising the reducers' own fold; here they cost two instructions a vector. Right whatever
+/// the flags of the unit and the modes of the thread: what those may spoil is noticed and done again by bits.
 namespace fanin::detail {
 
 enum class extreme { lowest, highest };
@@ -47,6 +49,8 @@ struct extreme_lanes {
     for (int lane = 1; lane < width; ++lane) value = more_extreme<Which>(value, lanes[lane]);
     return value;
   }
+  /// Whether `value`, which these lanes helped to find, may be wrong.
+  static constexpr bool is_in_doubt(T) { return false; }
 };
 
 // nvcc reads no vectors of GNU C.
@@ -55,16 +59,25 @@ template <class T>
 concept fits_host_vectors =
     std::same_as<T, float> || std::same_as<T, double> || (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 4);
 
+/// Whether this thread takes denormals for zeros, as it does in a program that was linked with -ffast-math.
+template <std::floating_point T>
+bool flushes_denormals() {
+  const volatile T least = std::numeric_limits<T>::denorm_min();
+  return !(least > 0);
+}
+
 /// Four vectors of 16 bytes, which every x86-64 and AArch64 has. (Not of 64-bit integers: SSE2 does not compare them.)
 template <extreme Which, fits_host_vectors T>
 struct extreme_lanes<Which, T> {
   typedef T vector __attribute__((vector_size(16)));
   typedef bits_of<T> word_vector __attribute__((vector_size(16)));
+  typedef std::int32_t int_vector __attribute__((vector_size(16)));
   static constexpr std::int64_t vectors = 4;
   static constexpr std::int64_t vector_width = 16 / sizeof(T);
   static constexpr std::int64_t width = vectors * vector_width;
 
   vector lanes[vectors];
+  int_vector odd{};
 
   extreme_lanes() { std::fill_n(lanes, vectors, turned(vector{} + extreme_identity<Which, T>())); }
   void take(const T* from) {
@@ -72,6 +85,7 @@ struct extreme_lanes<Which, T> {
       vector x;
       std::memcpy(&x, from + k * vector_width, sizeof(x));
       lanes[k] = merged(lanes[k], turned(x));
+      if constexpr (may_lose_nan) odd |= is_odd(x);
     }
   }
   T value() const {
@@ -80,8 +94,28 @@ struct extreme_lanes<Which, T> {
     for (std::int64_t k = 1; k < vector_width; ++k) value = more_extreme<Which, T>(value, all[k]);
     return value;
   }
+  /// Where comparisons hold denormals for zeros, or a unit's flags let the compiler turn them round, zeros and
+  /// denormals may be mixed up. NaN may be lost by flags alone.
+  bool is_in_doubt(T value) const
+    requires std::floating_point<T>
+  {
+    const bool is_tiny = (std::bit_cast<bits_of<T>>(value) & ordering<T>::infinity) == 0;
+    if constexpr (may_lose_nan) {
+      return is_tiny || (odd[0] | odd[1] | odd[2] | odd[3]) != 0;
+    } else {
+      return is_tiny && flushes_denormals<T>();
+    }
+  }
 
  private:
+  static constexpr bool may_lose_nan = !has_quick_comparison<T>;
+
+  /// NaN and infinities, of which every vector unit can tell by 32 bits.
+  static int_vector is_odd(vector x) {
+    constexpr bits_of<T> magnitude_of_upper_half = ~bits_of<T>{0} >> 1 >> (8 * sizeof(T) - 32) << (8 * sizeof(T) - 32);
+    const auto upper = std::bit_cast<int_vector>(std::bit_cast<word_vector>(x) & magnitude_of_upper_half);
+    return upper >= static_cast<std::int32_t>(ordering<T>::infinity >> (8 * sizeof(T) - 32));
+  }
   /// Floats change sign for a maximum, so that it is a minimum.
   static vector turned(vector x) {
     if constexpr (std::floating_point<T> && Which == extreme::highest) {
@@ -107,6 +141,25 @@ struct extreme_lanes<Which, T> {
 };
 #endif
 
+/// The extreme of n >= 1 elements by their bits, where a comparison of floats is not to be trusted.
+template <extreme Which, std::floating_point T>
+T extreme_by_bits(const T* from, std::int64_t n) {
+  const auto rank = [](T x) -> bits_of<T> {
+    const bits_of<T> ascending = ascending_bits(x);
+    return is_nan(x) ? 0 : (Which == extreme::lowest ? ascending : ~ascending);
+  };
+  constexpr std::int64_t width = 8;
+  bits_of<T> lanes[width];
+  std::fill_n(lanes, width, rank(from[0]));
+  std::int64_t i = 0;
+  for (; i + width <= n; i += width) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] = std::min(lanes[lane], rank(from[i + lane]));
+  }
+  for (; i < n; ++i) lanes[0] = std::min(lanes[0], rank(from[i]));
+  const bits_of<T> least = *std::min_element(lanes, lanes + width);
+  return of_ascending_bits<T>(Which == extreme::lowest ? least : ~least);
+}
+
 /// The extreme of n elements, n == 0: the identity.
 template <extreme Which, class T>
 T extreme_of(const T* from, std::int64_t n) {
@@ -116,6 +169,9 @@ T extreme_of(const T* from, std::int64_t n) {
   for (; i + lanes_type::width <= n; i += lanes_type::width) lanes.take(from + i);
   T value = lanes.value();
   for (; i < n; ++i) value = more_extreme<Which>(value, from[i]);
+  if constexpr (std::floating_point<T>) {
+    if (lanes.is_in_doubt(value)) value = extreme_by_bits<Which>(from, n);
+  }
   return value;
 }
 
@@ -129,7 +185,7 @@ std::int64_t first_that(const T* from, std::int64_t n, const Is& is) {
     for (int k = 0; k < width; ++k) found |= static_cast<bits_of<T>>(is(from[i + k]));
     if (found != 0) break;
   }
-  while (!is(from[i])) ++i;
+  while (i + 1 < n && !is(from[i])) ++i;
   return i;
 }
 
@@ -137,7 +193,7 @@ std::int64_t first_that(const T* from, std::int64_t n, const Is& is) {
 template <class T>
 std::int64_t first_place(const T* from, std::int64_t n, T value) {
   if constexpr (std::floating_point<T>) {
-    if (value != value) return first_that(from, n, [](T x) { return x != x; });
+    if (is_nan(value)) return first_that(from, n, [](T x) { return is_nan(x); });
     return first_that(from, n, [=](T x) { return std::bit_cast<bits_of<T>>(x) == std::bit_cast<bits_of<T>>(value); });
   } else {
     return first_that(from, n, [=](T x) { return x == value; });

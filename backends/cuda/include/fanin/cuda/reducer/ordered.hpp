@@ -42,8 +42,7 @@ struct ordered_key {
     if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
     if constexpr (std::floating_point<T>) {
       if (key == 0) return std::numeric_limits<T>::quiet_NaN();
-      const type ascending = Least ? key : ~key;
-      return std::bit_cast<T>(ascending ^ ((ascending & top) != 0 ? top : ~type{0}));
+      return of_ascending_bits<T>(Least ? key : ~key);
     } else {
       return static_cast<T>((Least ? key : ~key) ^ (std::is_signed_v<T> ? top : type{0}));
     }
@@ -54,7 +53,7 @@ struct ordered_key {
   static constexpr type top = type{1} << (digits - 1);
 };
 
-/// The preferred one of Count values, NaN if there is one; of zeros of both signs one or the other.
+/// The preferred one of Count values, NaN if there is one; of zeros of both signs one or the other for a double.
 template <bool Least, int Count, class T>
 FANIN_FUNCTION constexpr T roughly_preferred(const T* values) {
   T best = values[0];
@@ -68,6 +67,16 @@ FANIN_FUNCTION constexpr T roughly_preferred(const T* values) {
     }
   }
   return best;
+}
+
+/// Whether two values that are no NaN, and no zeros if doubles, are one.
+template <class T>
+FANIN_FUNCTION constexpr bool is_same_value(T a, T b) {
+  if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  } else {
+    return a == b;
+  }
 }
 
 /// The lowest key of Count values.
@@ -172,16 +181,17 @@ struct ordered_place {
                                           std::int64_t row_step, int) const {
     constexpr int count = Rows * Columns;
     const T preferred = roughly_preferred<Least, count>(values);
-    const bool is_zero = std::floating_point<T> & (preferred == T{0});
+    // Not asked of a float, whose denormals may count as zero: nvcc's -ftz.
+    const bool is_zero = std::is_same_v<T, double> && preferred == T{0};
     typename key::type best = is_zero ? key::preferred_zero() : key::of(preferred);
     if (!((best < acc.key) | (!key::none_is_no_value & (acc.index() == no_index)))) return;
     int at = count - 1;
-    if (is_zero | (preferred != preferred)) {
+    if (is_zero | is_nan(preferred)) {
       best = lowest_key<key, count>(values);
       if (!(best < acc.key)) return;
       for (int k = count - 2; k >= 0; --k) at = key::of(values[k]) == best ? k : at;
     } else {
-      for (int k = count - 2; k >= 0; --k) at = values[k] == preferred ? k : at;
+      for (int k = count - 2; k >= 0; --k) at = is_same_value(values[k], preferred) ? k : at;
     }
     acc = accumulator_type::of(best, first + at / Columns * row_step + at % Columns);
   }
