@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kokkos, for the Kokkos backend: the one that the enclosing project has added already, or an installed one of
-# version 4.7 (Kokkos_ROOT points to it), or else its sources from a Python package that carries them, checked
-# against a hash and built along with Fanin.
+# Kokkos, for the Kokkos backend: the one that the enclosing project has added already, or an installed one
+# (Kokkos_ROOT points to it), or else its sources from a Python package that carries them, checked against a hash
+# and built along with Fanin.
 #
 # Afterwards: the target Kokkos::kokkos, Kokkos_VERSION, FANIN_KOKKOS_NEEDS_CUDA (0/1).
 
 set(fanin_kokkos_version 4.7.0)
 
-# A Kokkos of another version or C++ standard is answered in words, not by a failure to compile.
+option(FANIN_KOKKOS_ANY_VERSION "Take a Kokkos of a version that Fanin was never built with" OFF)
+
+# A Kokkos of another version or C++ standard is answered in words, not by a failure to compile. docs/install.md
+# lists the versions that were tried.
 function(fanin_check_found_kokkos)
-  if(NOT Kokkos_VERSION VERSION_GREATER_EQUAL 4.7 OR NOT Kokkos_VERSION VERSION_LESS 4.8)
+  if((Kokkos_VERSION VERSION_LESS 4.0 OR NOT Kokkos_VERSION VERSION_LESS 5.0) AND NOT FANIN_KOKKOS_ANY_VERSION)
     message(
       FATAL_ERROR
-        "Fanin needs Kokkos 4.7, and the one in ${Kokkos_DIR} is ${Kokkos_VERSION}. Point Kokkos_ROOT to a "
-        "Kokkos 4.7, let Fanin build its own (-DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON), or configure with "
-        "-DFANIN_ENABLE_KOKKOS=OFF.")
+        "Fanin takes Kokkos 4.0 to 4.7, and the one in ${Kokkos_DIR} is ${Kokkos_VERSION}, which it was never built "
+        "with. Try it all the same (-DFANIN_KOKKOS_ANY_VERSION=ON), point Kokkos_ROOT to another one, let Fanin build "
+        "its own (-DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON), or configure with -DFANIN_ENABLE_KOKKOS=OFF.")
   endif()
   if(NOT Kokkos_CXX_STANDARD EQUAL 20)
     message(
@@ -49,8 +52,8 @@ function(fanin_fetch_kokkos out_source_dir)
   if(NOT Python3_FOUND)
     message(
       FATAL_ERROR
-        "No Kokkos 4.7 was found, and fetching its sources needs Python 3 with pip. Install python3 and "
-        "python3-pip, point Kokkos_ROOT to an installed Kokkos 4.7, or configure with "
+        "No Kokkos was found, and fetching its sources needs Python 3 with pip. Install python3 and "
+        "python3-pip, point Kokkos_ROOT to an installed Kokkos, or configure with "
         "-DFANIN_ENABLE_KOKKOS=OFF.")
   endif()
 
@@ -71,7 +74,7 @@ function(fanin_fetch_kokkos out_source_dir)
     message(
       FATAL_ERROR
         "Fetching Kokkos with pip failed:\n${output}\n"
-        "Point Kokkos_ROOT to an installed Kokkos 4.7, or configure with -DFANIN_ENABLE_KOKKOS=OFF.")
+        "Point Kokkos_ROOT to an installed Kokkos, or configure with -DFANIN_ENABLE_KOKKOS=OFF.")
   endif()
 
   file(

@@ -149,6 +149,18 @@ elseif(STEP STREQUAL "subdirectory_with_kokkos")
     message(FATAL_ERROR "A Kokkos of C++17 must be refused in words.")
   endif()
 
+elseif(STEP STREQUAL "other_kokkos")
+  foreach(version IN ITEMS 3.7.2 5.0.0)
+    set(package "${stage}/kokkos-${version}")
+    file(WRITE "${package}/KokkosConfig.cmake" "set(Kokkos_CXX_STANDARD 20)\n")
+    file(WRITE "${package}/KokkosConfigVersion.cmake" "set(PACKAGE_VERSION ${version})\n")
+    configure("${SOURCE_DIR}" "${stage}/build-other_kokkos" "-DKokkos_DIR=${package}" -DFANIN_ENABLE_CUDA=OFF
+              -DFANIN_ENABLE_TESTS=OFF -DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=OFF)
+    if(configured OR NOT output MATCHES "Fanin takes Kokkos .*, and the one in .* is ${version}")
+      message(FATAL_ERROR "Kokkos ${version} must be refused in words.")
+    endif()
+  endforeach()
+
 else()
   message(FATAL_ERROR "There is no step \"${STEP}\".")
 endif()
