@@ -111,7 +111,7 @@ double host_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double measure_host_read(const host_pool& pool, int threads) {
+double measure_host_read(const host_pool& pool, int threads, double seconds) {
   const auto* data = reinterpret_cast<const double*>(pool.data());
   const auto pass = [&](std::int64_t first, std::int64_t count) {
     const double begin = host_seconds();
@@ -125,7 +125,7 @@ double measure_host_read(const host_pool& pool, int threads) {
   const std::int64_t window = std::min(all, read_window_bytes / 8);
   double best = 0;
   pass(0, all);  // only wakes the memory
-  const double until = host_seconds() + 0.4;
+  const double until = host_seconds() + seconds;
   do {
     best = std::max(best, pass(0, all));
     // Shorter looks, too, which a busy machine disturbs less.

@@ -44,7 +44,7 @@ class host_pool {
 /// Seconds of a steady clock.
 double host_seconds();
 
-/// GB/s of a streaming read of the pool: eight accumulators a thread, best pass.
-double measure_host_read(const host_pool& pool, int threads);
+/// GB/s of a streaming read of the pool: eight accumulators a thread, best pass of this time.
+double measure_host_read(const host_pool& pool, int threads, double seconds);
 
 }  // namespace fanin_perf

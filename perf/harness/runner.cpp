@@ -23,6 +23,9 @@ constexpr std::int64_t array_alignment = 256;
 constexpr std::int64_t most_device_pool_bytes = std::int64_t{4} << 30;
 constexpr std::int64_t host_limit_bytes = std::int64_t{512} << 20;
 constexpr std::int64_t host_caches_to_span = 4;
+constexpr std::int64_t most_quick_host_bytes = std::int64_t{64} << 20;
+constexpr double host_limit_seconds = 0.4;
+constexpr double quick_host_limit_seconds = 0.05;
 constexpr std::int64_t most_graph_nodes = 100;
 constexpr std::int64_t fewest_graph_nodes = 2;
 constexpr double graph_seconds = 4e-3;
@@ -164,10 +167,11 @@ class run_in_progress {
     if (uses_host_) {
       host_pool_.reset();
       host_holds_.reset();
-      host_pool& pool = host_pool_of(host_limit_bytes);
+      host_pool& pool = host_pool_of(chosen_.quick ? most_quick_host_bytes : host_limit_bytes);
       pool.fill(element::f64, chosen_.seed);
-      const double one_thread = measure_host_read(pool, 1);
-      const double all_threads = measure_host_read(pool, facts_.hardware_threads);
+      const double seconds = chosen_.quick ? quick_host_limit_seconds : host_limit_seconds;
+      const double one_thread = measure_host_read(pool, 1, seconds);
+      const double all_threads = measure_host_read(pool, facts_.hardware_threads, seconds);
       found.host_one_thread_gbs = std::max(found.host_one_thread_gbs, one_thread);
       found.host_gbs = std::max({found.host_gbs, one_thread, all_threads});
     }
@@ -212,8 +216,9 @@ class run_in_progress {
 
   workload on_host(const case_of_run& one) {
     workload work = describe(one);
-    const std::int64_t span =
-        std::max({host_caches_to_span * facts_.last_level_cache, work.stride, largest_host_stride(one)});
+    std::int64_t cold = host_caches_to_span * facts_.last_level_cache;
+    if (chosen_.quick) cold = std::min(cold, most_quick_host_bytes);
+    const std::int64_t span = std::max({cold, work.stride, largest_host_stride(one)});
     host_pool& pool = host_pool_of(span);
     const content wanted{one.type, one.input};
     if (host_holds_ != wanted) {
