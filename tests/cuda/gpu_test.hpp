@@ -28,7 +28,7 @@ inline void check(cudaError_t code) { ASSERT_EQ(code, cudaSuccess) << cudaGetErr
 /// A stream of the test's own.
 class test_stream {
  public:
-  test_stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  explicit test_stream(unsigned flags = cudaStreamNonBlocking) { check(cudaStreamCreateWithFlags(&stream_, flags)); }
   ~test_stream() { cudaStreamDestroy(stream_); }
   test_stream(const test_stream&) = delete;
   test_stream& operator=(const test_stream&) = delete;

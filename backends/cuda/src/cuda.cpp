@@ -48,7 +48,8 @@ int device_of(cudaStream_t stream) {
         "one scratch; give a stream that you made, or make a fanin::cuda() in each thread");
   }
 #if CUDART_VERSION >= 12080
-  if (stream != nullptr && stream != cudaStreamLegacy) {
+  // Of a stream that captures CUDA answers nothing more: it is taken to be the current device's.
+  if (stream != nullptr && stream != cudaStreamLegacy && capture_state_of(stream) == capture_state::none) {
     int device = 0;
     FANIN_DETAIL_CHECK_CUDA(cudaStreamGetDevice(stream, &device));
     return device;
@@ -60,6 +61,7 @@ int device_of(cudaStream_t stream) {
 }
 
 std::unique_ptr<cuda_state> make_owning_state() {
+  const relaxed_capture_scope relaxed;
   const int device = current_device();
   cudaStream_t stream = nullptr;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -78,7 +78,7 @@ cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
     if (block.memory != nullptr) {
       outgrown.push_back(block);
       block = {};
-      if (cudaStreamQuery(stream) == cudaSuccess) free_outgrown();
+      if (is_at_rest(stream)) free_outgrown();
     }
     try {
       block = allocate_block(device, bytes);

@@ -23,16 +23,38 @@ void pause() noexcept {
 #endif
 }
 
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &status));
-  return status != cudaStreamCaptureStatusNone;
+/// Copying from or to pageable memory waits, which counts as waiting.
+void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const relaxed_capture_scope relaxed;
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, stream));
+  wait_for_stream(stream);
+}
+
+template <class Function>
+void find_in_driver(Function*& function, const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  FANIN_DETAIL_CHECK_CUDA(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableLegacyStream, &result));
+#else
+  FANIN_DETAIL_CHECK_CUDA(cudaGetDriverEntryPoint(name, &found, cudaEnableLegacyStream, &result));
+#endif
+  if (found == nullptr) throw error(std::string("fanin: this driver has no ") + name + ", which came with CUDA 12.0");
+  function = reinterpret_cast<Function*>(found);
 }
 
 [[noreturn]] void refuse_capture(const char* call) {
   throw state_error(std::string(call) +
                     ": this call waits for its stream, which is being captured into a graph; "
                     "use the _into form, or call it outside the capture");
+}
+
+[[noreturn]] void refuse_legacy_stream(const char* call) {
+  throw state_error(
+      std::string(call) +
+      ": this object is on the legacy default stream, on which CUDA forbids work while a stream that waits "
+      "for it is being captured into a graph; give the object a stream of its own, or capture on one made "
+      "with cudaStreamNonBlocking");
 }
 
 }  // namespace
@@ -42,6 +64,15 @@ void throw_cuda_error(cudaError_t code, const char* call, const char* file, int 
   const std::string path = file;
   throw cuda_error(code, std::string("fanin: ") + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ") from " +
                              call + " at " + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line));
+}
+
+const cuda_driver& cuda_driver::instance() {
+  static const cuda_driver driver = [] {
+    cuda_driver found;
+    find_in_driver(found.is_capturing, "cuStreamIsCapturing");
+    return found;
+  }();
+  return driver;
 }
 
 device_scope::device_scope(int device) {
@@ -59,7 +90,31 @@ device_scope::~device_scope() {
 relaxed_capture_scope::relaxed_capture_scope() { FANIN_DETAIL_CHECK_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 relaxed_capture_scope::~relaxed_capture_scope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 
-void wait_for_stream(cudaStream_t stream) { FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream)); }
+void wait_for_stream(cudaStream_t stream) {
+  const relaxed_capture_scope relaxed;
+  FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
+}
+
+bool is_at_rest(cudaStream_t stream) {
+  const relaxed_capture_scope relaxed;
+  const cudaError_t status = cudaStreamQuery(stream);
+  if (status == cudaErrorNotReady) return false;
+  FANIN_DETAIL_CHECK_CUDA(status);
+  return true;
+}
+
+capture_state capture_state_of(cudaStream_t stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult answer = cuda_driver::instance().is_capturing(stream, &status);
+  if (answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return capture_state::of_another;
+  if (answer == CUDA_SUCCESS) {
+    return status == CU_STREAM_CAPTURE_STATUS_NONE ? capture_state::none : capture_state::capturing;
+  }
+  // The runtime makes a context where there is none, and has a name for what failed.
+  cudaStreamCaptureStatus same = cudaStreamCaptureStatusNone;
+  FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &same));
+  return same == cudaStreamCaptureStatusNone ? capture_state::none : capture_state::capturing;
+}
 
 cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, const char* call)
     : state_{handle.state}, lock_{handle.state->mutex} {
@@ -70,7 +125,9 @@ cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, cons
     previous_device_ = current;
   }
   try {
-    capturing_ = is_capturing(state_->stream);
+    const capture_state capture = capture_state_of(state_->stream);
+    if (capture == capture_state::of_another) refuse_legacy_stream(call);
+    capturing_ = capture == capture_state::capturing;
     if (capturing_ && how == mode::blocking) refuse_capture(call);
   } catch (...) {
     if (previous_device_ >= 0) static_cast<void>(cudaSetDevice(previous_device_));
@@ -126,12 +183,10 @@ void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
       if (deliver()) return;
       pause();
     }
-    const cudaError_t status = cudaStreamQuery(state_->stream);
-    if (status == cudaSuccess) {
+    if (is_at_rest(state_->stream)) {
       if (deliver()) return;
       throw error("fanin: the stream came to rest and the kernel delivered no result");
     }
-    if (status != cudaErrorNotReady) FANIN_DETAIL_CHECK_CUDA(status);
     if (queries > queries_before_yield) std::this_thread::yield();
   }
 }
@@ -139,8 +194,7 @@ void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
 const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   state_->reserve(state_->partials, bytes);
   void* const to = state_->partials.host;
-  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, state_->stream));
-  wait_for_stream(state_->stream);
+  copy_and_wait(to, from, bytes, cudaMemcpyDeviceToHost, state_->stream);
   return to;
 }
 
@@ -169,6 +223,7 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
 
 cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
+  const relaxed_capture_scope relaxed;  // the first question of a kernel loads its code
   cuda_kernel_facts facts;
   cudaFuncAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaFuncGetAttributes(&attributes, kernel));
@@ -242,8 +297,7 @@ void copy(const cuda_memory& memory, void* to, const void* from, std::size_t byt
     return copy(memory_of(own.handle()), to, from, bytes, kind, call);
   }
   const cuda_session session({state.get()}, nullptr, cuda_session::mode::blocking, call);
-  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, session.stream()));
-  wait_for_stream(session.stream());
+  copy_and_wait(to, from, bytes, kind, session.stream());
 }
 
 }  // namespace

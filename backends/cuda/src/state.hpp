@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -67,6 +68,14 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   std::atomic<std::int64_t> allocations{0};
 };
 
+/// What the driver's interface has beyond the runtime's, found at run time: Fanin does not link the driver.
+struct cuda_driver {
+  /// What the runtime asks, in less time, and without a trace in cudaGetLastError() of an answer that is no.
+  CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
+
+  static const cuda_driver& instance();
+};
+
 /// Makes `device` current for a scope.
 class device_scope {
  public:
@@ -79,7 +88,8 @@ class device_scope {
   int previous_ = -1;
 };
 
-/// Lets this thread allocate while a stream, its own or another's, captures.
+/// Lets this thread do what CUDA forbids by default while a stream, of this thread or another one, captures: to
+/// allocate, to free, to query and to wait. None of it concerns that stream here, and it would invalidate the capture.
 class relaxed_capture_scope {
  public:
   relaxed_capture_scope();
@@ -91,7 +101,14 @@ class relaxed_capture_scope {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// Waits until `stream` has done all its work, or throws what it failed of.
+enum class capture_state { none, capturing, of_another };
+/// Whether a stream captures. of_another: it is the legacy default stream, and a stream that waits for that captures;
+/// of all that CUDA then forbids on it, this question alone leaves the capture valid.
+capture_state capture_state_of(cudaStream_t stream);
+
+/// Waits until `stream` has done all its work, or throws what it failed of. Beside any capture but its own.
 void wait_for_stream(cudaStream_t stream);
+/// Whether `stream` has done all its work; throws what it failed of. Beside any capture but its own.
+bool is_at_rest(cudaStream_t stream);
 
 }  // namespace fanin::detail
