@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -183,6 +186,96 @@ TEST_F(cuda_objects, refuse_the_stream_that_is_another_one_in_every_thread) {
   expect_invalid([] { fanin::cuda gpu(cudaStreamPerThread); }, "cudaStreamPerThread");
   fanin::cuda legacy(cudaStreamLegacy);
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, sum), 499'500);
+}
+
+/// Half a millisecond of one thread: the host asks the stream how it stands meanwhile.
+struct long_one {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t) const {
+#if defined(__CUDA_ARCH__)
+    for (int k = 0; k < 1'000; ++k) __nanosleep(500);
+#endif
+    return 1;
+  }
+};
+
+/// Everything that an object does, failing calls of its own too.
+void use_an_object() {
+  fanin::cuda gpu;
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, sum), 1);
+  EXPECT_THROW((fanin::buffer<double, fanin::cuda>(gpu, std::int64_t{1} << 50)), fanin::cuda_error);
+  std::vector<std::int64_t> host(100, 1);
+  EXPECT_THROW(fanin::reduce(gpu, host, sum), fanin::invalid_argument);
+  fanin::buffer<std::int64_t, fanin::cuda> x(gpu, host);
+  fanin::buffer<fanin::min_max_index<std::int64_t>, fanin::cuda> out(gpu, 1);
+  fanin::parallel_for(fanin::range(gpu, 1), long_one{});
+  fanin::reduce_into(out.data(), gpu, x, fanin::min_max_loc<std::int64_t>{});
+  gpu.synchronize();
+}
+
+/// What cudaGetLastError() has to say is the application's: Fanin neither adds to it nor takes from it.
+TEST_F(cuda_objects, leave_the_applications_last_error_alone) {
+  ASSERT_EQ(cudaGetLastError(), cudaSuccess);
+  use_an_object();
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error of Fanin's own was left behind";
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMemset(nullptr, 0, 1), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
+  {
+    fanin::cuda gpu;
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, sum), 1) << "another's error was reported";
+    EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue) << "by a call";
+  }
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue) << "by a destructor";
+  use_an_object();
+  EXPECT_NE(cudaGetLastError(), cudaSuccess) << "swallowed by a call that failed itself";
+  EXPECT_EQ(cudaMalloc(&memory, 16), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+/// Two devices: an object goes away on its own one, and memory of the other one is refused until it is reached.
+TEST_F(cuda_objects, of_two_devices) {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices));
+  if (devices < 2) GTEST_SKIP() << "one GPU here";
+  check(cudaSetDevice(1));
+  std::int64_t* there = nullptr;
+  check(cudaMalloc(&there, 100 * sizeof(std::int64_t)));
+  check(cudaMemset(there, 0, 100 * sizeof(std::int64_t)));
+  std::int64_t* pooled = nullptr;
+  check(cudaMallocAsync(&pooled, 100 * sizeof(std::int64_t), cudaStream_t{nullptr}));
+  check(cudaMemset(pooled, 0, 100 * sizeof(std::int64_t)));
+  std::int64_t* managed = nullptr;
+  check(cudaMallocManaged(&managed, 100 * sizeof(std::int64_t)));
+  std::fill_n(managed, 100, 1);
+  auto of_second = std::make_unique<fanin::cuda>();
+  EXPECT_EQ(of_second->device(), 1);
+  check(cudaDeviceSynchronize());
+  check(cudaSetDevice(0));
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(*of_second, 1'000), index_itself{}, sum), 499'500);
+  of_second.reset();
+  int current = -1;
+  check(cudaGetDevice(&current));
+  EXPECT_EQ(current, 0);
+  {
+    fanin::cuda gpu;
+    const std::span<const std::int64_t> far(there, 100);
+    EXPECT_EQ(fanin::reduce(gpu, std::span<const std::int64_t>(managed, 100), sum), 100);
+    expect_invalid([&] { fanin::reduce(gpu, far, sum); }, "another GPU");
+    expect_invalid([&] { fanin::reduce(gpu, std::span<const std::int64_t>(pooled, 100), sum); }, "another GPU");
+    expect_invalid([&] { fanin::parallel_reduce_into(there, fanin::range(gpu, 5), index_itself{}, sum); },
+                   "another GPU");
+    int reaches = 0;
+    check(cudaDeviceCanAccessPeer(&reaches, 0, 1));
+    if (reaches != 0) {
+      check(cudaDeviceEnablePeerAccess(1, 0));
+      EXPECT_EQ(fanin::reduce(gpu, far, sum), 0);
+      check(cudaDeviceDisablePeerAccess(1));
+      expect_invalid([&] { fanin::reduce(gpu, far, sum); }, "another GPU");
+    }
+  }
+  check(cudaFree(there));
+  check(cudaFree(managed));
+  check(cudaFree(pooled));
 }
 
 TEST_F(cuda_objects, report_a_lack_of_memory) {

@@ -17,6 +17,10 @@ cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns)
 
 cuda_state::~cuda_state() {
   // A destructor has nowhere to report to; after a fault everything here fails, and there is nothing left to free.
+  const last_error_scope last_error;
+  int current = device;
+  static_cast<void>(cudaGetDevice(&current));
+  if (current != device) static_cast<void>(cudaSetDevice(device));
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -30,7 +34,7 @@ cuda_state::~cuda_state() {
   static_cast<void>(cudaFreeHost(partials.host));
   if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
-  static_cast<void>(cudaGetLastError());
+  if (current != device) static_cast<void>(cudaSetDevice(current));
 }
 
 namespace {
@@ -61,6 +65,7 @@ int device_of(cudaStream_t stream) {
 }
 
 std::unique_ptr<cuda_state> make_owning_state() {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   const int device = current_device();
   cudaStream_t stream = nullptr;

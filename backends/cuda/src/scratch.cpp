@@ -74,6 +74,7 @@ void cuda_state::free_outgrown() noexcept {
 
 cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
   if (block.memory == nullptr || block.partial_bytes < bytes) {
+    const last_error_scope last_error;
     const relaxed_capture_scope relaxed;
     if (block.memory != nullptr) {
       outgrown.push_back(block);
@@ -94,6 +95,7 @@ cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
 }
 
 cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   cudaStreamCaptureStatus status{};
   unsigned long long id = 0;
@@ -128,6 +130,7 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
 
 void cuda_state::reserve(pinned_block& block, std::size_t bytes) {
   if (block.host != nullptr && block.bytes >= bytes) return;
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   if (block.host != nullptr) {
     FANIN_DETAIL_CHECK_CUDA(cudaFreeHost(block.host));

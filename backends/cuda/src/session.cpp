@@ -25,9 +25,26 @@ void pause() noexcept {
 
 /// Copying from or to pageable memory waits, which counts as waiting.
 void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, stream));
   wait_for_stream(stream);
+}
+
+/// What CUDA reports of a kernel that ran, at whichever call comes next.
+bool is_of_a_kernel(cudaError_t code) {
+  switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorHardwareStackError:
+    case cudaErrorAssert:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout: return true;
+    default: return false;
+  }
 }
 
 template <class Function>
@@ -60,10 +77,12 @@ void find_in_driver(Function*& function, const char* name) {
 }  // namespace
 
 void throw_cuda_error(cudaError_t code, const char* call, const char* file, int line) {
-  static_cast<void>(cudaGetLastError());  // an error that was reported is not reported again
   const std::string path = file;
   throw cuda_error(code, std::string("fanin: ") + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ") from " +
-                             call + " at " + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line));
+                             call + " at " + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line) +
+                             (is_of_a_kernel(code) ? "; a kernel failed, of this call or of any work before it on the "
+                                                     "device: CUDA tells whoever calls next"
+                                                   : ""));
 }
 
 const cuda_driver& cuda_driver::instance() {
@@ -217,12 +236,16 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
   config.stream = state_->stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
+  const cudaError_t launched = cudaLaunchKernelExC(&config, kernel, arguments);
+  if (launched == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // it is thrown
+  throw_cuda_error(launched, "cudaLaunchKernelExC", __FILE__, __LINE__);
 }
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
 
 cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;  // the first question of a kernel loads its code
   cuda_kernel_facts facts;
   cudaFuncAttributes attributes{};
@@ -259,7 +282,8 @@ void check_tuning(const cuda_tuning& tuning) {
   }
 }
 
-void check_device_memory(const cuda_handle&, const void* pointer, const char* what) {
+void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what) {
+  const int device = handle.state->device;
   cudaPointerAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
   if (attributes.type == cudaMemoryTypeUnregistered) {
@@ -267,9 +291,20 @@ void check_device_memory(const cuda_handle&, const void* pointer, const char* wh
                            ": the pointer is to host memory, which a device does not reach; use a "
                            "fanin::buffer, cudaMalloc or pinned memory");
   }
+  if (attributes.type != cudaMemoryTypeDevice || attributes.device == device) return;
+  const device_scope scope(device);  // of which the address depends
+  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+  if (attributes.devicePointer == nullptr) {
+    throw invalid_argument(std::string(what) + ": the pointer is to memory of another GPU, device " +
+                           std::to_string(attributes.device) + ", which this object's device " +
+                           std::to_string(device) +
+                           " does not reach; enable peer access (cudaDeviceEnablePeerAccess), or use managed memory or "
+                           "a fanin::buffer of this object");
+  }
 }
 
 void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
+  const last_error_scope last_error;
   const device_scope scope(handle.state->device);
   const relaxed_capture_scope relaxed;
   void* memory = nullptr;
@@ -280,6 +315,7 @@ void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
 cuda_memory memory_of(const cuda_handle& handle) { return {handle.state->device, handle.state->weak_from_this()}; }
 
 void deallocate_device(const cuda_memory&, void* pointer) noexcept {
+  const last_error_scope last_error;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   static_cast<void>(cudaFree(pointer));  // waits for the device's work
