@@ -31,6 +31,8 @@ double use(fanin::cuda& gpu, std::span<const double> x) {
   const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
   return fanin::reduce(view, x, fanin::sum<double>{});
 }
+#elif defined(RESOURCE)
+fanin::cuda use(cudaStream_t stream, std::span<double> resource) { return fanin::cuda(stream, resource); }
 #else
 double use(fanin::cuda& gpu, std::span<const double> x, double* out) {
   fanin::reduce_into(out, gpu, x, fanin::sum<double>{});

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <span>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cuda/gpu_test.hpp"
+#include "support/user_reducers.hpp"
 
 /// Faulting kernels: they throw within a second and do not hang. The context is lost afterwards, so that each case runs
 /// in a process of its own.
@@ -143,6 +151,115 @@ struct one_nowhere {
   leave("ok: thrown");
 }
 
+/// An application that is given a lot of memory after a reset, at the addresses that were in use before it.
+class memory_after_reset {
+ public:
+  memory_after_reset() {
+    for (void*& block : blocks_) {
+      if (cudaMalloc(&block, bytes) != cudaSuccess) leave("no memory after the reset");
+      if (cudaMemset(block, 0x5a, bytes) != cudaSuccess) leave("the application's own memory was lost");
+    }
+  }
+  /// That all of it is there and as it was.
+  void expect_untouched() const {
+    std::vector<unsigned char> host(bytes);
+    for (const void* block : blocks_) {
+      if (cudaMemcpy(host.data(), block, bytes, cudaMemcpyDefault) != cudaSuccess)
+        leave("memory of the application's was freed");
+      for (const unsigned char byte : host) {
+        if (byte != 0x5a) leave("memory of the application's was overwritten");
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t bytes = 16 * 1024;
+  std::array<void*, 400> blocks_{};
+};
+
+/// Captures a sum of 0 + 1 + ... on an object of its own and replays it.
+void replay_a_captured_sum() {
+  fanin::cuda gpu;
+  const std::int64_t n = 300'000;
+  fanin::buffer<std::int64_t, fanin::cuda> out(gpu, 1);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  if (cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal) != cudaSuccess) leave("no capture");
+  for (int k = 0; k < 4; ++k)
+    fanin::parallel_reduce_into(out.data(), fanin::range(gpu, n), index_itself{}, fanin::sum<std::int64_t>{});
+  if (cudaStreamEndCapture(gpu.stream(), &graph) != cudaSuccess) leave("the capture failed");
+  if (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess) leave("the graph was refused");
+  if (cudaGraphLaunch(executable, gpu.stream()) != cudaSuccess) leave("the graph did not start");
+  std::int64_t value = 0;
+  out.copy_to(std::span(&value, 1));
+  if (value != n * (n - 1) / 2) leave("a wrong sum");
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+[[noreturn]] void reset_between_captures() {
+  replay_a_captured_sum();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the graph says so later that it is gone
+  if (cudaDeviceReset() != cudaSuccess) leave("no reset");
+  {
+    const memory_after_reset memory;
+    replay_a_captured_sum();
+    memory.expect_untouched();
+  }
+  leave("ok: nothing of before the reset was used");
+}
+
+struct one_octet {
+  FANIN_FUNCTION octet operator()(std::int64_t) const { return {{1}}; }
+};
+
+/// By blocks with more shared memory than a kernel has without asking.
+void sum_in_large_blocks() {
+  const fanin::cuda gpu;
+  const auto tree = gpu.with<fanin::cuda_strategy::shared_tree>({.block_size = 1024});
+  const octet sum = fanin::parallel_reduce(fanin::range(tree, 3'000), one_octet{}, fanin::sum<octet>{});
+  if (gpu.last_launch().shared_bytes <= 48 * 1024) leave("the blocks were not large");
+  if (!(sum == octet{{3'000}})) leave("a wrong sum of octets");
+}
+
+/// What was made before a reset says so in words, and takes nothing along when it goes away.
+[[noreturn]] void objects_after_a_reset() {
+  // Of a stream that the reset leaves as it is; its scratch is the first block of all.
+  auto legacy = std::make_unique<fanin::cuda>(cudaStream_t{nullptr});
+  fanin::parallel_reduce(fanin::range(*legacy, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
+  auto& of_thread = fanin::backend<fanin::cuda>::default_object();
+  if (fanin::parallel_reduce(fanin::range(of_thread, 4), index_itself{}, fanin::sum<std::int64_t>{}) != 6) leave("6");
+  sum_in_large_blocks();
+  auto gpu = std::make_unique<fanin::cuda>();
+  auto x = std::make_unique<fanin::buffer<std::int64_t, fanin::cuda>>(*gpu, 10'000);
+  fanin::parallel_reduce(fanin::range(*gpu, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
+  if (cudaDeviceReset() != cudaSuccess) leave("no reset");
+  for (const bool is_in_use_again : {false, true}) {
+    if (is_in_use_again) cudaFree(nullptr);
+    try {
+      fanin::parallel_reduce(fanin::range(*gpu, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
+      leave("an object of before the reset answered");
+    } catch (const fanin::state_error& e) {
+      if (std::string(e.what()).find("cudaDeviceReset") == std::string::npos) leave(e.what());
+    }
+  }
+  const memory_after_reset memory;
+  x.reset();
+  gpu.reset();
+  legacy.reset();
+  memory.expect_untouched();
+  replay_a_captured_sum();
+  memory.expect_untouched();
+  sum_in_large_blocks();
+  auto& anew = fanin::backend<fanin::cuda>::default_object();
+  if (fanin::parallel_reduce(fanin::range(anew, 5), index_itself{}, fanin::sum<std::int64_t>{}) != 10) leave("10");
+  leave("ok: said in words");
+}
+
+TEST_F(cuda_faults, reset_between_captures) {
+  EXPECT_EXIT(reset_between_captures(), ::testing::ExitedWithCode(0), "ok");
+}
+TEST_F(cuda_faults, objects_after_a_reset) { EXPECT_EXIT(objects_after_a_reset(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, of_a_functor_in_a_blocking_call) {
   EXPECT_EXIT(blocking_functor(), ::testing::ExitedWithCode(0), "ok");
 }

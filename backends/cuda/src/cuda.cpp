@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fanin/cuda/cuda.hpp>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -10,8 +11,8 @@ namespace fanin {
 
 namespace detail {
 
-cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns)
-    : device{on_device}, stream{on_stream}, owns_stream{owns} {
+cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns, std::shared_ptr<cuda_resource> from)
+    : device{on_device}, stream{on_stream}, owns_stream{owns}, resource{std::move(from)}, context{made_context()} {
   FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
 }
 
@@ -23,16 +24,7 @@ cuda_state::~cuda_state() {
   if (current != device) static_cast<void>(cudaSetDevice(device));
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusNone) {
-    static_cast<void>(cudaStreamSynchronize(stream));
-  }
-  free_outgrown();
-  static_cast<void>(cudaFree(plain_scratch.memory));
-  static_cast<void>(cudaFree(tagged_scratch.memory));
-  static_cast<void>(cudaFreeHost(mailbox.host));
-  static_cast<void>(cudaFreeHost(partials.host));
-  if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
+  release();
   static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   if (current != device) static_cast<void>(cudaSetDevice(current));
 }
@@ -71,29 +63,39 @@ std::unique_ptr<cuda_state> make_owning_state() {
   cudaStream_t stream = nullptr;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   try {
-    return std::make_unique<cuda_state>(device, stream, true);
+    return std::make_unique<cuda_state>(device, stream, true, nullptr);
   } catch (...) {
     static_cast<void>(cudaStreamDestroy(stream));
     throw;
   }
 }
 
+std::unique_ptr<cuda_state> make_borrowing_state(cudaStream_t stream, std::shared_ptr<cuda_resource> resource) {
+  const last_error_scope last_error;
+  const int device = device_of(stream);
+  const device_scope scope(device);
+  return std::make_unique<cuda_state>(device, stream, false, std::move(resource));
+}
+
 }  // namespace
 
 cuda& default_cuda() {
-  // Destroyed with its thread; those of the main thread go before anything static, CUDA's own state included.
+  // Destroyed with its thread; those of the main thread go before anything static, CUDA's own state included. Each is
+  // of one context: after a cudaDeviceReset its device has another one.
   static thread_local std::vector<std::unique_ptr<cuda>> objects;
-  const auto device = static_cast<std::size_t>(current_device());
-  if (device >= objects.size()) objects.resize(device + 1);
-  if (!objects[device]) objects[device] = std::make_unique<cuda>();
-  return *objects[device];
+  const std::uint64_t context = made_context();
+  for (const auto& object : objects) {
+    if (object->handle().state->context == context) return *object;
+  }
+  return *objects.emplace_back(std::make_unique<cuda>());
 }
 
 }  // namespace detail
 
 cuda::cuda() : state_{detail::make_owning_state()} {}
-cuda::cuda(cudaStream_t stream)
-    : state_{std::make_unique<detail::cuda_state>(detail::device_of(stream), stream, false)} {}
+cuda::cuda(cudaStream_t stream) : state_{detail::make_borrowing_state(stream, nullptr)} {}
+cuda::cuda(cudaStream_t stream, std::shared_ptr<detail::cuda_resource> resource)
+    : state_{detail::make_borrowing_state(stream, std::move(resource))} {}
 cuda::cuda(cuda&&) noexcept = default;
 cuda& cuda::operator=(cuda&&) noexcept = default;
 cuda::~cuda() = default;
@@ -111,11 +113,7 @@ std::int64_t cuda::scratch_allocations() const { return handle().state->allocati
 std::size_t cuda::scratch_bytes() const {
   auto* const state = handle().state;
   const std::lock_guard lock(state->mutex);
-  std::size_t bytes = 0;
-  for (const detail::scratch_block* block : {&state->plain_scratch, &state->tagged_scratch}) {
-    if (block->memory != nullptr) bytes += detail::scratch_block::header + block->partial_bytes;
-  }
-  return bytes;
+  return state->plain_scratch.bytes() + state->tagged_scratch.bytes();
 }
 
 cuda_launch cuda::last_launch() const {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "state.hpp"
@@ -9,8 +12,11 @@ namespace fanin::detail {
 
 namespace {
 
+/// As much as any vector load asks for; what cudaMalloc gives.
+constexpr std::size_t alignment = 256;
+
 /// Blocks whose graph is gone. A graph tells so in a callback that may not call CUDA, hence they are kept here for the
-/// next capture. Never destroyed: a graph may outlive every other object of the program.
+/// next capture, or until they are given back. Never destroyed: a graph may outlive every other object of the program.
 struct retired_blocks {
   std::mutex mutex;
   std::vector<scratch_block> blocks;
@@ -20,11 +26,14 @@ struct retired_blocks {
     return *list;
   }
 
-  bool take(int device, std::size_t bytes, scratch_block& taken) {
+  /// The smallest that will do.
+  bool take(std::uint64_t context, std::size_t bytes, scratch_block& taken) {
     const std::lock_guard lock(mutex);
-    const auto found = std::find_if(blocks.begin(), blocks.end(), [&](const scratch_block& block) {
-      return block.device == device && block.partial_bytes >= bytes;
-    });
+    auto found = blocks.end();
+    for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+      if (block->context != context || block->resource != nullptr || block->partial_bytes < bytes) continue;
+      if (found == blocks.end() || block->partial_bytes < found->partial_bytes) found = block;
+    }
     if (found == blocks.end()) return false;
     taken = *found;
     blocks.erase(found);
@@ -35,6 +44,23 @@ struct retired_blocks {
     const std::lock_guard lock(mutex);
     blocks.push_back(block);
   }
+
+  /// Takes out what is to be given back, and leaves the smallest. What died with its context is left, and never
+  /// touched.
+  std::vector<scratch_block> take_beyond(std::uint64_t context, std::size_t kept) {
+    const std::lock_guard lock(mutex);
+    std::sort(blocks.begin(), blocks.end(),
+              [](const scratch_block& a, const scratch_block& b) { return a.partial_bytes < b.partial_bytes; });
+    std::vector<scratch_block> beyond;
+    std::size_t sum = 0;
+    std::erase_if(blocks, [&](const scratch_block& block) {
+      if (block.context != context) return false;
+      if (block.resource == nullptr && (sum += block.bytes()) <= kept) return false;
+      beyond.push_back(block);
+      return true;
+    });
+    return beyond;
+  }
 };
 
 void retire(void* held) {
@@ -43,33 +69,112 @@ void retire(void* held) {
   delete block;
 }
 
-/// Zeroes the block on a stream of Fanin's own, so that no stream of the application, which may be capturing, sees it.
-void clear(const scratch_block& block) {
-  cudaStream_t stream = nullptr;
-  FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  cudaError_t failed = cudaMemsetAsync(block.memory, 0, scratch_block::header + block.partial_bytes, stream);
-  if (failed == cudaSuccess) failed = cudaStreamSynchronize(stream);
-  static_cast<void>(cudaStreamDestroy(stream));
-  FANIN_DETAIL_CHECK_CUDA(failed);
+/// cudaMalloc, or null where there is no memory.
+void* try_malloc(std::size_t bytes) {
+  const last_error_scope last_error;
+  void* memory = nullptr;
+  const cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status != cudaErrorMemoryAllocation) FANIN_DETAIL_CHECK_CUDA(status);
+  return memory;
 }
 
-scratch_block allocate_block(int device, std::size_t bytes) {
-  scratch_block block{device, nullptr, bytes};
-  FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&block.memory, scratch_block::header + bytes));
-  try {
-    clear(block);
-  } catch (...) {
-    static_cast<void>(cudaFree(block.memory));
-    throw;
+/// Zeroed in the order of `stream`.
+scratch_block allocate_block(const cuda_state& state, std::size_t bytes, cudaStream_t stream) {
+  scratch_block block{state.context, nullptr, bytes, state.resource};
+  block.memory = allocate_memory(state.resource.get(), scratch_block::header + bytes, stream);
+  const cudaError_t cleared = cudaMemsetAsync(block.memory, 0, block.bytes(), stream);
+  if (cleared != cudaSuccess) {
+    deallocate_memory(state.resource.get(), block.memory, block.bytes(), stream);
+    FANIN_DETAIL_CHECK_CUDA(cleared);
   }
   return block;
 }
 
+void deallocate_block(const scratch_block& block, cudaStream_t stream) noexcept {
+  if (block.memory != nullptr) deallocate_memory(block.resource.get(), block.memory, block.bytes(), stream);
+}
+
 }  // namespace
 
+cudaStream_t service_stream() {
+  static std::mutex mutex;
+  static auto* const streams = new std::map<std::uint64_t, cudaStream_t>;
+  const std::lock_guard lock(mutex);
+  cudaStream_t& stream = (*streams)[current_context()];
+  if (stream == nullptr) FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+void* allocate_memory(cuda_resource* resource, std::size_t bytes, cudaStream_t stream) {
+  const relaxed_capture_scope relaxed;
+  give_back_retired();
+  if (resource == nullptr) {
+    if (void* const memory = try_malloc(bytes)) return memory;
+    give_back_retired(0);
+    void* memory = nullptr;
+    FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&memory, bytes));
+    return memory;
+  }
+  void* const memory = resource->allocate(bytes, alignment, stream);
+  if (memory == nullptr) {
+    throw cuda_error(cudaErrorMemoryAllocation,
+                     "fanin::cuda: the resource that the application gave allocated null for " + std::to_string(bytes) +
+                         " bytes; it must throw where it has none");
+  }
+  return memory;
+}
+
+void deallocate_memory(cuda_resource* resource, void* memory, std::size_t bytes, cudaStream_t stream) noexcept {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  if (resource == nullptr) {
+    static_cast<void>(cudaFree(memory));
+  } else {
+    resource->deallocate(memory, bytes, alignment, stream);
+  }
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+cudaStream_t stream_after_everything() {
+  // A stream that captures cannot be waited for. cudaFree waits for the device.
+  const relaxed_capture_scope relaxed;
+  FANIN_DETAIL_CHECK_CUDA(cudaFree(try_malloc(1)));
+  return service_stream();
+}
+
+void give_back_retired(std::size_t kept) noexcept {
+  try {
+    for (const scratch_block& block : retired_blocks::instance().take_beyond(current_context(), kept)) {
+      deallocate_block(block, block.resource == nullptr ? nullptr : service_stream());
+    }
+  } catch (const std::exception&) {
+    // No context to give anything back to.
+  }
+}
+
 void cuda_state::free_outgrown() noexcept {
-  for (const scratch_block& block : outgrown) static_cast<void>(cudaFree(block.memory));
+  for (const scratch_block& block : outgrown) deallocate_block(block, stream);
   outgrown.clear();
+}
+
+void cuda_state::release() noexcept {
+  try {
+    if (made_context() != context) return;  // all of it went with its context
+    cudaStream_t order = stream;
+    if (capture_state_of(stream) == capture_state::none) {
+      static_cast<void>(cudaStreamSynchronize(stream));
+    } else if (resource != nullptr) {
+      order = stream_after_everything();
+    }
+    outgrown.insert(outgrown.end(), {plain_scratch, tagged_scratch});
+    for (const scratch_block& block : outgrown) deallocate_block(block, order);
+    static_cast<void>(cudaFreeHost(mailbox.host));
+    static_cast<void>(cudaFreeHost(partials.host));
+    if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
+    give_back_retired();
+  } catch (const std::exception&) {
+    // The context is lost, and everything in it.
+  }
 }
 
 cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
@@ -79,15 +184,15 @@ cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
     if (block.memory != nullptr) {
       outgrown.push_back(block);
       block = {};
-      if (is_at_rest(stream)) free_outgrown();
+      if (resource != nullptr || is_at_rest(stream)) free_outgrown();
     }
     try {
-      block = allocate_block(device, bytes);
+      block = allocate_block(*this, bytes, stream);
     } catch (const cuda_error& failure) {
       if (failure.code() != cudaErrorMemoryAllocation || outgrown.empty()) throw;
       wait_for_stream(stream);
       free_outgrown();
-      block = allocate_block(device, bytes);
+      block = allocate_block(*this, bytes, stream);
     }
     ++allocations;
   }
@@ -105,13 +210,16 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
 #else
   FANIN_DETAIL_CHECK_CUDA(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, nullptr, nullptr));
 #endif
+  // Not on this stream, which would capture it.
+  const cudaStream_t aside = service_stream();
   auto held = std::make_unique<scratch_block>();
-  if (retired_blocks::instance().take(device, bytes, *held)) {
-    clear(*held);
+  if (resource == nullptr && retired_blocks::instance().take(context, bytes, *held)) {
+    FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(held->memory, 0, held->bytes(), aside));
   } else {
-    *held = allocate_block(device, bytes);
+    *held = allocate_block(*this, bytes, aside);
     ++allocations;
   }
+  wait_for_stream(aside);
   cudaUserObject_t keeper = nullptr;
   const cudaError_t created = cudaUserObjectCreate(&keeper, held.get(), retire, 1, cudaUserObjectNoDestructorSync);
   if (created != cudaSuccess) {

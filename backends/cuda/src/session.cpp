@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <thread>
 
@@ -49,6 +50,7 @@ bool is_of_a_kernel(cudaError_t code) {
 
 template <class Function>
 void find_in_driver(Function*& function, const char* name) {
+  const last_error_scope last_error;
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
@@ -74,6 +76,12 @@ void find_in_driver(Function*& function, const char* name) {
       "with cudaStreamNonBlocking");
 }
 
+[[noreturn]] void refuse_lost_context(const char* call) {
+  throw state_error(std::string(call) +
+                    ": this object was made in another CUDA context than its device's current one; after a "
+                    "cudaDeviceReset make a new object, and buffers anew");
+}
+
 }  // namespace
 
 void throw_cuda_error(cudaError_t code, const char* call, const char* file, int line) {
@@ -88,6 +96,7 @@ void throw_cuda_error(cudaError_t code, const char* call, const char* file, int 
 const cuda_driver& cuda_driver::instance() {
   static const cuda_driver driver = [] {
     cuda_driver found;
+    find_in_driver(found.context_id, "cuCtxGetId");
     find_in_driver(found.is_capturing, "cuStreamIsCapturing");
     return found;
   }();
@@ -122,6 +131,19 @@ bool is_at_rest(cudaStream_t stream) {
   return true;
 }
 
+std::uint64_t current_context() {
+  unsigned long long id = 0;
+  return cuda_driver::instance().context_id(nullptr, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+std::uint64_t made_context() {
+  if (const std::uint64_t context = current_context()) return context;
+  const last_error_scope last_error;
+  const relaxed_capture_scope relaxed;
+  FANIN_DETAIL_CHECK_CUDA(cudaFree(nullptr));
+  return current_context();
+}
+
 capture_state capture_state_of(cudaStream_t stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult answer = cuda_driver::instance().is_capturing(stream, &status);
@@ -137,13 +159,9 @@ capture_state capture_state_of(cudaStream_t stream) {
 
 cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, const char* call)
     : state_{handle.state}, lock_{handle.state->mutex} {
-  int current = 0;
-  FANIN_DETAIL_CHECK_CUDA(cudaGetDevice(&current));
-  if (current != state_->device) {
-    FANIN_DETAIL_CHECK_CUDA(cudaSetDevice(state_->device));
-    previous_device_ = current;
-  }
   try {
+    // Before anything touches the stream, which is no more if the context is another one.
+    if (current_context() != state_->context) go_to_device(call);
     const capture_state capture = capture_state_of(state_->stream);
     if (capture == capture_state::of_another) refuse_legacy_stream(call);
     capturing_ = capture == capture_state::capturing;
@@ -158,6 +176,16 @@ cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, cons
   }
 }
 
+void cuda_session::go_to_device(const char* call) {
+  int current = 0;
+  FANIN_DETAIL_CHECK_CUDA(cudaGetDevice(&current));
+  if (current != state_->device) {
+    FANIN_DETAIL_CHECK_CUDA(cudaSetDevice(state_->device));
+    previous_device_ = current;
+  }
+  if (made_context() != state_->context) refuse_lost_context(call);
+}
+
 cuda_session::~cuda_session() {
   if (labelled_) nvtxRangePop();
   if (previous_device_ >= 0) static_cast<void>(cudaSetDevice(previous_device_));
@@ -165,6 +193,7 @@ cuda_session::~cuda_session() {
 
 cudaStream_t cuda_session::stream() const noexcept { return state_->stream; }
 int cuda_session::device() const noexcept { return state_->device; }
+std::uint64_t cuda_session::context() const noexcept { return state_->context; }
 int cuda_session::multiprocessors() const noexcept { return state_->multiprocessors; }
 
 cuda_scratch cuda_session::scratch(partials kind, std::size_t bytes) {
@@ -306,20 +335,43 @@ void check_device_memory(const cuda_handle& handle, const void* pointer, const c
 void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
   const last_error_scope last_error;
   const device_scope scope(handle.state->device);
-  const relaxed_capture_scope relaxed;
-  void* memory = nullptr;
-  FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&memory, bytes));
+  const cuda_state& state = *handle.state;
+  if (made_context() != state.context) refuse_lost_context("fanin::buffer");
+  if (state.resource == nullptr) return allocate_memory(nullptr, bytes, nullptr);
+  if (capture_state_of(state.stream) == capture_state::none) {
+    return allocate_memory(state.resource.get(), bytes, state.stream);
+  }
+  const cudaStream_t aside = service_stream();
+  void* const memory = allocate_memory(state.resource.get(), bytes, aside);
+  wait_for_stream(aside);
   return memory;
 }
 
-cuda_memory memory_of(const cuda_handle& handle) { return {handle.state->device, handle.state->weak_from_this()}; }
+cuda_memory memory_of(const cuda_handle& handle) {
+  const cuda_state& state = *handle.state;
+  return {state.device, state.context, handle.state->weak_from_this(), state.resource};
+}
 
-void deallocate_device(const cuda_memory&, void* pointer) noexcept {
+void deallocate_device(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
   const last_error_scope last_error;
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
-  static_cast<void>(cudaFree(pointer));  // waits for the device's work
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  try {
+    const device_scope scope(memory.device);
+    if (made_context() != memory.context) return;  // gone with it
+    const relaxed_capture_scope relaxed;
+    cudaStream_t stream = nullptr;
+    if (memory.resource != nullptr) {
+      const std::shared_ptr<cuda_state> state = memory.state.lock();
+      if (state == nullptr) {  // which waited for its work
+        stream = service_stream();
+      } else {
+        stream = capture_state_of(state->stream) == capture_state::none ? state->stream : stream_after_everything();
+      }
+    }
+    deallocate_memory(memory.resource.get(), pointer, bytes, stream);
+    give_back_retired();
+  } catch (const std::exception&) {
+    // After a fault there is nothing to free.
+  }
 }
 
 namespace {
@@ -329,6 +381,7 @@ void copy(const cuda_memory& memory, void* to, const void* from, std::size_t byt
   const std::shared_ptr<cuda_state> state = memory.state.lock();
   if (state == nullptr) {
     const device_scope scope(memory.device);
+    if (made_context() != memory.context) refuse_lost_context(call);
     const cuda own;
     return copy(memory_of(own.handle()), to, from, bytes, kind, call);
   }
@@ -349,6 +402,9 @@ void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, 
 void synchronize_stream(const cuda_handle& handle) {
   const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::cuda::synchronize");
   wait_for_stream(session.stream());
+  const last_error_scope last_error;
+  const relaxed_capture_scope relaxed;
+  give_back_retired();
 }
 
 }  // namespace fanin::detail

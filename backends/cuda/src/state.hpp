@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include <fanin/cuda/resource.hpp>
 #include <fanin/cuda/session.hpp>
 
 namespace fanin::detail {
@@ -19,10 +20,12 @@ namespace fanin::detail {
 struct scratch_block {
   static constexpr std::size_t header = 256;
 
-  int device = -1;
+  std::uint64_t context = 0;  ///< whose memory it is, and with which that dies
   void* memory = nullptr;
   std::size_t partial_bytes = 0;
+  std::shared_ptr<cuda_resource> resource;  ///< where it is from; null: cudaMalloc
 
+  std::size_t bytes() const { return memory == nullptr ? 0 : header + partial_bytes; }
   cuda_scratch view() const {
     return {static_cast<unsigned char*>(memory) + header, partial_bytes, static_cast<unsigned*>(memory)};
   }
@@ -38,23 +41,24 @@ struct pinned_block {
 /// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
 class cuda_state : public std::enable_shared_from_this<cuda_state> {
  public:
-  cuda_state(int device, cudaStream_t stream, bool owns_stream);
+  cuda_state(int device, cudaStream_t stream, bool owns_stream, std::shared_ptr<cuda_resource> resource);
   ~cuda_state();
   cuda_state(const cuda_state&) = delete;
   cuda_state& operator=(const cuda_state&) = delete;
 
-  /// The object's own scratch of one kind. Growing does not wait: the outgrown block is freed when the stream is found
-  /// at rest, or with the object.
+  /// The object's own scratch of one kind. Growing does not wait: the outgrown block goes back to its resource in the
+  /// stream's order, or is freed when the stream is found at rest, or with the object.
   cuda_scratch own_scratch(scratch_block& block, std::size_t bytes);
   /// Scratch for one captured node, which the graph under capture keeps until it and its executables are gone.
   cuda_scratch captured_scratch(std::size_t bytes);
-  void free_outgrown() noexcept;
   /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
   void reserve(pinned_block& block, std::size_t bytes);
 
   const int device;
   const cudaStream_t stream;
   const bool owns_stream;
+  const std::shared_ptr<cuda_resource> resource;  ///< null: cudaMalloc
+  const std::uint64_t context;                    ///< in which everything here was made
   int multiprocessors = 0;
 
   std::mutex mutex;
@@ -66,10 +70,15 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   std::uint32_t sequence = 0;
   cuda_launch last_launch;
   std::atomic<std::int64_t> allocations{0};
+
+ private:
+  void free_outgrown() noexcept;
+  void release() noexcept;
 };
 
 /// What the driver's interface has beyond the runtime's, found at run time: Fanin does not link the driver.
 struct cuda_driver {
+  CUresult (*context_id)(CUcontext, unsigned long long*) = nullptr;
   /// What the runtime asks, in less time, and without a trace in cudaGetLastError() of an answer that is no.
   CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
 
@@ -116,10 +125,33 @@ class relaxed_capture_scope {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
+/// The current CUDA context's number, which no other one ever has: after cudaDeviceReset() the device has another one.
+/// 0 without a context: in a thread that has not called CUDA yet, and right after a reset.
+std::uint64_t current_context();
+/// The same, with a context made where there is none.
+std::uint64_t made_context();
+
 enum class capture_state { none, capturing, of_another };
 /// Whether a stream captures. of_another: it is the legacy default stream, and a stream that waits for that captures;
 /// of all that CUDA then forbids on it, this question alone leaves the capture valid.
 capture_state capture_state_of(cudaStream_t stream);
+
+/// A stream of Fanin's own in the current context, for what no stream of the application may see: never destroyed.
+cudaStream_t service_stream();
+
+/// Device memory of the current context, from cudaMalloc if `resource` is null. Before cudaMalloc lacks memory, it is
+/// given all that Fanin keeps. In the order of `stream`, which does not capture.
+void* allocate_memory(cuda_resource* resource, std::size_t bytes, cudaStream_t stream);
+/// After all work on `stream` (of cudaMalloc's memory: on the device, which it waits for).
+void deallocate_memory(cuda_resource* resource, void* memory, std::size_t bytes, cudaStream_t stream) noexcept;
+
+/// After all work of the device, also that of a stream that captures by now; the stream to go on with.
+cudaStream_t stream_after_everything();
+
+/// Gives back what graphs of this context that are gone had of resources, and, of what they had of cudaMalloc, all
+/// beyond `kept` bytes. Waits for the device if there is something to free.
+inline constexpr std::size_t kept_for_graphs = std::size_t{16} << 20;
+void give_back_retired(std::size_t kept = kept_for_graphs) noexcept;
 
 /// Waits until `stream` has done all its work, or throws what it failed of. Beside any capture but its own.
 void wait_for_stream(cudaStream_t stream);

@@ -114,8 +114,8 @@ struct cuda_backend {
   }
   static void* allocate(const cuda_handle& handle, std::size_t bytes) { return allocate_device(handle, bytes); }
   static cuda_memory memory(const cuda_handle& handle) { return memory_of(handle); }
-  static void deallocate(const cuda_memory& memory, void* pointer, std::size_t) noexcept {
-    deallocate_device(memory, pointer);
+  static void deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
+    deallocate_device(memory, pointer, bytes);
   }
   static void copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
     copy_device_to_host(memory, to, from, bytes);

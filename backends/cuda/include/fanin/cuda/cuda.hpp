@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/error.hpp>
+#include <fanin/cuda/resource.hpp>
 #include <fanin/cuda/session.hpp>
 #include <fanin/execution.hpp>
 
@@ -35,6 +37,21 @@ class cuda {
   /// Borrows a stream, which must outlive the object; 0 is the legacy default stream of the current device, in units
   /// compiled for per-thread default streams too. Throws invalid_argument for cudaStreamPerThread.
   explicit cuda(cudaStream_t stream);
+  /// The same, and takes device memory from `resource` instead of cudaMalloc: the object's scratch, that of graphs it
+  /// is captured into, and the buffers made on it (pinned host memory stays cudaHostAlloc's).
+  ///
+  /// A resource has allocate(bytes, alignment, stream), which gives memory that may be used in the stream's order, and
+  /// deallocate(pointer, bytes, alignment, stream), which takes it back in that order; or the forms that cuda::mr and
+  /// rmm have. The stream is the object's, or, while that captures and for scratch of graphs, one of Fanin's own. What
+  /// allocate throws passes through, and the object works on; deallocate does not throw. It must be safe to call from
+  /// every thread that uses Fanin on the device.
+  ///
+  /// An lvalue is referred to, and must outlive the object, its buffers, and graphs with their scratch: these cannot
+  /// call CUDA when they go, so that the next call which allocates, frees or synchronizes on any object of the device
+  /// gives it back. Of a std::shared_ptr, or a resource that is a value, Fanin keeps a copy until then.
+  template <class Resource>
+  cuda(cudaStream_t stream, Resource&& resource)
+      : cuda(stream, detail::make_resource(std::forward<Resource>(resource))) {}
   cuda(cuda&&) noexcept;
   cuda& operator=(cuda&&) noexcept;
   ~cuda();
@@ -50,7 +67,7 @@ class cuda {
   cudaStream_t stream() const;
   int device() const;
   /// Waits for everything on the stream, and throws what went wrong in it since. What functors wrote is there for the
-  /// host then.
+  /// host then. Gives back scratch of graphs that are gone (see the contract), for which it waits for the device.
   void synchronize() const;
   /// What this object launched last: says which strategy ran ("parallel_for" for that).
   cuda_launch last_launch() const;
@@ -63,6 +80,8 @@ class cuda {
   detail::cuda_handle handle() const;
 
  private:
+  cuda(cudaStream_t stream, std::shared_ptr<detail::cuda_resource> resource);
+
   std::shared_ptr<detail::cuda_state> state_;
 };
 

@@ -116,10 +116,9 @@ void enqueue_passes(cuda_session& session, cuda_plan& plan, const Source& source
   work.chunks = plan.chunks;
   const merging<Composite> merge{c};
   const void* const merging_kernel = kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
-  check_fits<Strategy, Composite>(
-      facts_of<Strategy, partials, merging<Composite>>(merging_kernel, session.device(), plan.launch.block_size,
-                                                       plan.launch.shared_bytes),
-      plan.launch);
+  check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(
+                                      merging_kernel, session, plan.launch.block_size, plan.launch.shared_bytes),
+                                  plan.launch);
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
   session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
 

@@ -22,14 +22,16 @@ struct cuda_plan {
   cuda_session::launch_options options;
 };
 
-/// What the device says of one kernel, asked once per device and block size. `Key` names the kernel: the type of a
-/// function does not, kernels of different strategies share it.
+/// What the device says of one kernel, asked once per device and block size, and again in a new context, which does not
+/// know how much shared memory the kernel was allowed. `Key` names the kernel: the type of a function does not, kernels
+/// of different strategies share it.
 template <class... Key>
-cuda_kernel_facts facts_of(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
+cuda_kernel_facts facts_of(const void* kernel, const cuda_session& session, int block_size, std::size_t shared_bytes) {
   constexpr int devices = 64;
-  // Block size, blocks, compute capability, early start: 32, 16, 8 and 8 bits.
+  // Context and block size, blocks, compute capability, early start: 20, 12, 16, 8 and 8 bits.
   static std::atomic<std::uint64_t> known[devices];
-  const auto key = static_cast<std::uint64_t>(block_size);
+  const int device = session.device();
+  const auto key = (session.context() << 12 | static_cast<std::uint64_t>(block_size)) & 0xffffffffu;
   const bool cacheable = device >= 0 && device < devices;
   if (cacheable) {
     const std::uint64_t value = known[device].load(std::memory_order_relaxed);
@@ -223,7 +225,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
 
   const cuda_kernel_facts facts =
-      facts_of<Strategy, Source, Composite>(kernel, session.device(), plan.launch.block_size, plan.launch.shared_bytes);
+      facts_of<Strategy, Source, Composite>(kernel, session, plan.launch.block_size, plan.launch.shared_bytes);
   if (facts.compute_capability < least_compute_capability(recipe)) {
     refuse<Strategy>(
         "it needs a device and code of compute capability " + std::to_string(least_compute_capability(recipe) / 10) +

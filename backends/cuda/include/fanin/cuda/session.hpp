@@ -35,6 +35,7 @@ struct cuda_launch {
 
 namespace detail {
 
+class cuda_resource;
 class cuda_state;
 
 /// What range policies, buffers and views hold of a fanin::cuda: it stays valid when the object is moved.
@@ -76,6 +77,7 @@ class cuda_session {
 
   cudaStream_t stream() const noexcept;
   int device() const noexcept;
+  std::uint64_t context() const noexcept;  ///< a number that no other one of the process has
   int multiprocessors() const noexcept;
 
   /// What partial results are in scratch: one kind must not pass for the other.
@@ -105,6 +107,8 @@ class cuda_session {
   void record(const cuda_launch& launch);
 
  private:
+  void go_to_device(const char* call);
+
   cuda_state* state_;
   std::unique_lock<std::mutex> lock_;
   int previous_device_ = -1;
@@ -131,10 +135,12 @@ void* allocate_device(const cuda_handle& handle, std::size_t bytes);
 /// What a buffer keeps of an object. Once that is gone, which waited for its work, copies run on one of their own.
 struct cuda_memory {
   int device = -1;
+  std::uint64_t context = 0;  ///< in which the memory is, and with which it goes
   std::weak_ptr<cuda_state> state;
+  std::shared_ptr<cuda_resource> resource;  ///< where it is from; null: cudaMalloc
 };
 cuda_memory memory_of(const cuda_handle& handle);
-void deallocate_device(const cuda_memory& memory, void* pointer) noexcept;
+void deallocate_device(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept;
 void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
 void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
 void synchronize_stream(const cuda_handle& handle);
