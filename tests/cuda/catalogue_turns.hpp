@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/catalogue_support.hpp"
 
 /// Every row of a list with every grid stage that has a meaning, in turns on one object and its scratch: blocking, in
@@ -73,6 +75,19 @@ class turns {
   std::size_t at_ = 0;
 };
 
+/// All elements are `word`; those before `late` take their blocks some time, so that the block that watches, the last,
+/// looks for partial results long before they are there.
+struct late_words {
+  std::uint32_t word;
+  std::int64_t late;
+  FANIN_FUNCTION std::uint32_t operator()([[maybe_unused]] std::int64_t i) const {
+#if defined(__CUDA_ARCH__)
+    if (i < late && i % 256 == 0) __nanosleep(20'000);
+#endif
+    return word;
+  }
+};
+
 template <class List>
 class catalogue_turns : public gpu_test {
  protected:
@@ -137,6 +152,41 @@ class catalogue_turns : public gpu_test {
     finished_by(std::integral_constant<grid, grid::launch_per_halving>{});
   }
 
+  /// A launch of many blocks, after one of few blocks whose words, or the sums of two or four of them, are the number
+  /// of the launch of many.
+  template <class Row>
+  void watch_late_blocks() const {
+    using strategy = fanin::cuda_strategy::finished_by<Row, fanin::cuda_stage::grid::watching_block>;
+    if constexpr (fanin::cuda_strategy_tag<strategy>) {
+      if (!device_runs(Row::recipe)) return;
+      fanin::cuda gpu;
+      const auto view = gpu.with<strategy>();
+      destination<std::uint32_t, fanin::cuda> out(gpu);
+      std::uint32_t launches = 0;  // with more than one partial result, which are those that have numbers
+      const auto expect_words = [&](std::int64_t n, std::uint32_t word, std::int64_t late) {
+        const fanin::sum<std::uint32_t> sum;
+        fanin::parallel_reduce_into(out.pointer(), fanin::range(view, n), late_words{word, late}, sum);
+        ASSERT_EQ(out.get(), static_cast<std::uint32_t>(n) * word)
+            << Row::name << ", n = " << n << ", words of " << word << ", launch " << launches + 1;
+        if (gpu.last_launch().grid_size > Row::recipe.cluster_size) ++launches;
+      };
+      const std::int64_t many = 540'672;
+      expect_words(many, 1, 0);
+      for (int round = 0; round < 12; ++round) {
+        for (const std::uint32_t terms : {1u, 2u, 4u}) {
+          expect_words(20'480, std::max(1u, (launches + 2) / terms), 0);
+          expect_words(many, 1, many - 8'192);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+
+  template <class... Row>
+  void watch_all_late_blocks(fanin::cuda_strategy_list<Row...>) const {
+    (watch_late_blocks<Row>(), ...);
+  }
+
   template <class... Row>
   void take_turns(fanin::cuda_strategy_list<Row...>, turns& now, bool in_graphs) const {
     (take_turns_of<Row>(now, in_graphs), ...);
@@ -160,6 +210,8 @@ TYPED_TEST_P(catalogue_turns, of_all_grid_stages) {
   take_rounds(turns(turns::words::ladder));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(catalogue_turns, of_all_grid_stages);
+TYPED_TEST_P(catalogue_turns, of_blocks_that_watch_for_late_ones) { this->watch_all_late_blocks(TypeParam{}); }
+
+REGISTER_TYPED_TEST_SUITE_P(catalogue_turns, of_all_grid_stages, of_blocks_that_watch_for_late_ones);
 
 }  // namespace fanin_test
