@@ -45,6 +45,22 @@ void use(fanin::cuda& gpu, double* out) {
   const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
   fanin::parallel_reduce_into(out, fanin::range(view, 10), element{}, candidate{});
 }
+#elif defined(LARGE_ACCUMULATOR)
+struct counters {
+  int count[10'241];
+};
+struct counts {
+  using value_type = unsigned;
+  using accumulator_type = counters;
+  using result_type = int;
+  FANIN_FUNCTION counters identity() const { return counters{}; }
+  FANIN_FUNCTION void fold(counters& acc, unsigned value, std::int64_t) const { ++acc.count[value % 10'241]; }
+  FANIN_FUNCTION void join(counters& into, const counters& from) const {
+    for (int i = 0; i < 10'241; ++i) into.count[i] += from.count[i];
+  }
+  FANIN_FUNCTION int result(const counters& acc) const { return acc.count[0]; }
+};
+int use(fanin::cuda& gpu, std::span<const unsigned> x) { return fanin::reduce(gpu, x, counts{}); }
 #elif defined(POINTER_INTO)
 FANIN_FUNCTION double of_index(std::int64_t i) { return static_cast<double>(i); }
 void use(fanin::cuda& gpu, double* out) {

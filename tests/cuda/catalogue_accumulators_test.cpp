@@ -114,6 +114,44 @@ TYPED_TEST(catalogue_accumulators, a_small_thread_state_beside_a_small_reducer) 
 
 using catalogue_own = gpu_test;
 
+/// 10 KiB of counters, chosen by the value from digit `Shift` on.
+template <int Shift>
+struct many_counts {
+  static constexpr int bins = 1'280;
+  struct counters {
+    std::int64_t count[bins];
+  };
+  using value_type = std::uint32_t;
+  using accumulator_type = counters;
+  using result_type = std::uint64_t;
+  FANIN_FUNCTION counters identity() const { return counters{}; }
+  FANIN_FUNCTION void fold(counters& acc, std::uint32_t value, std::int64_t) const {
+    ++acc.count[(value >> Shift) % bins];
+  }
+  FANIN_FUNCTION void join(counters& into, const counters& from) const {
+    for (int i = 0; i < bins; ++i) into.count[i] += from.count[i];
+  }
+  FANIN_FUNCTION std::uint64_t result(const counters& acc) const {
+    std::uint64_t checksum = 0;
+    for (int i = 0; i < bins; ++i) {
+      checksum += mix(static_cast<std::uint64_t>(i)) * static_cast<std::uint64_t>(acc.count[i]);
+    }
+    return checksum;
+  }
+};
+
+/// Two accumulators of which a slot would hold each, and not both: they travel together.
+TEST_F(catalogue_own, accumulators_that_need_a_larger_slot_together) {
+  fanin::cuda gpu;
+  const mirrored<std::uint32_t> x(gpu, make_data<std::uint32_t>(data::random_signed, 5'003));
+  for (const std::size_t n : {std::size_t{1}, std::size_t{33}, std::size_t{5'003}}) {
+    const auto got = fanin::reduce(gpu, x.there(0, n), many_counts<0>{}, many_counts<13>{});
+    const auto expected = fanin::reduce(fanin::serial{}, x.host(0, n), many_counts<0>{}, many_counts<13>{});
+    EXPECT_EQ(fanin::get<0>(got), fanin::get<0>(expected)) << "n = " << n;
+    EXPECT_EQ(fanin::get<1>(got), fanin::get<1>(expected)) << "n = " << n;
+  }
+}
+
 /// A bulk copy's elements are folded from shared memory: by a span.
 TEST_F(catalogue_own, bulk_copies_fold_into_thread_states) {
   fanin::cuda gpu;

@@ -130,10 +130,29 @@ inline constexpr bool hands_over_parcels = finishes_in_scratch<Strategy, Composi
                                            Strategy::recipe.memory != cuda_stage::memory::global &&
                                            Composite::largest_beside_scratch <= largest_shuffled_accumulator;
 
-/// Of the accumulators that threads hand each other.
+/// Of the accumulators that threads hand each other: one reducer's after the other's, but through slots all together.
 template <class Strategy, class Composite>
-inline constexpr std::size_t largest_travelling =
-    finishes_in_scratch<Strategy, Composite> ? Composite::largest_beside_scratch : Composite::largest_accumulator;
+inline constexpr std::size_t largest_travelling = finishes_in_scratch<Strategy, Composite>
+                                                      ? Composite::largest_beside_scratch
+                                                  : Composite::largest_accumulator > largest_shuffled_accumulator
+                                                      ? sizeof(typename Composite::accumulator_type)
+                                                      : Composite::largest_accumulator;
+
+/// What a kernel needs of a block's shared memory before any of it is asked for at launch, for accumulators alone.
+template <class Strategy, class Composite>
+inline constexpr std::size_t accumulators_in_block =
+    sizeof(typename Composite::accumulator_type) * (Strategy::recipe.cluster_size > 1 ? 8 : 1);
+
+/// Refuses what does not fit, with the bytes in the compiler's own words (Bytes).
+template <std::size_t Bytes>
+constexpr void check_accumulators_fit() {
+  constexpr std::size_t most = 40 * 1024;
+  static_assert(
+      Bytes <= most,
+      "fanin: the accumulators of this call (Bytes; those of 8 blocks with clusters) are too large for the CUDA "
+      "backend, which holds up to 40 KiB in the shared memory of a block: pass fewer reducers to a call, make "
+      "the reducer's accumulator smaller, or reduce in several calls");
+}
 
 /// Whether the blocks' partial results are handed over in tagged units: those in scratch or slots are not.
 template <class Strategy, class Composite>
@@ -181,7 +200,9 @@ __device__ void join_partials_in_scratch(const Composite& c, typename Composite:
       reducer_accumulator_t<typename Composite::template reducer_type<K>> value = reducer.identity();
       if (threadIdx.x < threads) {
         for (unsigned k = threadIdx.x; k < self.count; k += threads) {
-          reducer.join(value, load_from_other_block(&get<K>(partials[k])));
+          decltype(value) partial;
+          load_from_other_block(partial, &get<K>(partials[k]));
+          reducer.join(value, partial);
         }
       }
       combine_in_block<Strategy, largest>(reducer, value, memory, threads);
@@ -306,7 +327,8 @@ __global__ void __launch_bounds__(1024)
     if constexpr (recipe.memory == cuda_stage::memory::global) {
       memory = static_cast<accumulator*>(work.values) + static_cast<std::int64_t>(blockIdx.x) * blockDim.x;
     }
-    accumulator value = c.identity();
+    accumulator value;
+    if constexpr (!Composite::has_any_state) set_identity(c, value);
     if constexpr (Composite::has_any_state) {
       __shared__ alignas(16) unsigned char storage[sizeof(accumulator)];
       accumulator& scratch = *reinterpret_cast<accumulator*>(storage);
@@ -327,9 +349,13 @@ __global__ void __launch_bounds__(1024)
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
       combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));
     } else {
-      auto state = c.begin(value);
-      gather<Strategy>(source, c, state, work.chunks, shared);
-      c.finish(state, value);
+      if constexpr (is_passed_by_value<Composite>) {
+        auto state = c.begin(value);
+        gather<Strategy>(source, c, state, work.chunks, shared);
+        c.finish(state, value);
+      } else {
+        gather<Strategy>(source, c, value, work.chunks, shared);
+      }
       combine_in_block<Strategy, largest>(c, value, memory, blockDim.x);
     }
     if constexpr (recipe.cluster_size > 1) {
@@ -371,7 +397,7 @@ __global__ void __launch_bounds__(1024)
           auto* const partials = partials_in<accumulator>(work.scratch);
           if (!is_last_block(value, self, partials, work.scratch.counter)) return;
           const unsigned threads = goes_through_slots(recipe, largest) ? 32 : blockDim.x;
-          value = gather_partials(c, partials, self.count, threads);
+          gather_partials(c, value, partials, self.count, threads);
           combine_in_block<Strategy, largest>(c, value, memory, threads);
         }
       }

@@ -166,6 +166,7 @@ template <class Strategy, class Source, class Composite>
 cuda_partials enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<typename Composite::result_type>& destination) {
   using cuda_stage::grid;
+  check_accumulators_fit<accumulators_in_block<Strategy, Composite>>();
   cuda_partials left;
   cuda_plan plan;
   if constexpr (Strategy::recipe.grid == grid::launch_per_halving) {

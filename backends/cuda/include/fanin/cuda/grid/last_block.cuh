@@ -1,34 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 #include <fanin/cuda/grid/watching_block.cuh>
+#include <fanin/cuda/recipe.hpp>
+#include <fanin/macros.hpp>
 
 namespace fanin::detail {
 
+/// Accumulators that do not travel through shuffles are not passed by value, either: the compiler would take them apart
+/// into a register a word, and of thousands of words take minutes.
+template <class Composite>
+inline constexpr bool is_passed_by_value = Composite::largest_accumulator <= largest_shuffled_accumulator;
+
 /// Reads what another block wrote in this launch: past the first-level cache, which is not coherent between blocks.
 template <class T>
-__device__ T load_from_other_block(const T* from) {
-  if constexpr (alignof(T) % 4 == 0) {
-    constexpr int words = static_cast<int>(sizeof(T) / 4);
-    std::uint32_t word[words];
-    const auto* const source = reinterpret_cast<const std::uint32_t*>(from);
+__device__ void load_from_other_block(T& to, const T* from) {
+  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
+  constexpr int units = static_cast<int>(sizeof(T) / sizeof(unit));
+  constexpr int most_at_once = 256;
+  const auto* const source = reinterpret_cast<const unit*>(from);
+  if constexpr (units <= most_at_once) {
+    unit all[units];
 #pragma unroll
-    for (int k = 0; k < words; ++k) word[k] = __ldcg(source + k);
-    T value;
-    memcpy(&value, word, sizeof(T));
-    return value;
+    for (int k = 0; k < units; ++k) all[k] = __ldcg(source + k);
+    memcpy(&to, all, sizeof(T));
   } else {
-    unsigned char byte[sizeof(T)];
-    const auto* const source = reinterpret_cast<const unsigned char*>(from);
-#pragma unroll
-    for (std::size_t k = 0; k < sizeof(T); ++k) byte[k] = __ldcg(source + k);
-    T value;
-    memcpy(&value, byte, sizeof(T));
-    return value;
+    auto* const bytes = reinterpret_cast<unsigned char*>(&to);
+    for (int k = 0; k < units; ++k) {
+      const unit one = __ldcg(source + k);
+      memcpy(bytes + k * static_cast<int>(sizeof(unit)), &one, sizeof(unit));
+    }
+  }
+}
+
+/// In a function that stands once: a reducer's identity() gives by value, whatever its size.
+template <class Composite>
+FANIN_DETAIL_NOINLINE __device__ void set_large_identity(const Composite& c,
+                                                         typename Composite::accumulator_type& value) {
+  value = c.identity();
+}
+
+/// value = c.identity().
+template <class Composite>
+__device__ void set_identity(const Composite& c, typename Composite::accumulator_type& value) {
+  if constexpr (is_passed_by_value<Composite>) {
+    value = c.identity();
+  } else {
+    set_large_identity(c, value);
   }
 }
 
@@ -73,14 +96,17 @@ __device__ bool is_last_block_with(const T& shared, const contributor& self, T* 
 
 /// What `threads` threads gather of all blocks' partial results, in an order that depends on the grid alone.
 template <class Composite>
-__device__ typename Composite::accumulator_type gather_partials(const Composite& c,
-                                                                const typename Composite::accumulator_type* partials,
-                                                                unsigned count, unsigned threads) {
-  auto value = c.identity();
+__device__ void gather_partials(const Composite& c, typename Composite::accumulator_type& value,
+                                const typename Composite::accumulator_type* partials, unsigned count,
+                                unsigned threads) {
+  set_identity(c, value);
   if (threadIdx.x < threads) {
-    for (unsigned k = threadIdx.x; k < count; k += threads) c.join(value, load_from_other_block(partials + k));
+    for (unsigned k = threadIdx.x; k < count; k += threads) {
+      typename Composite::accumulator_type partial;
+      load_from_other_block(partial, partials + k);
+      c.join(value, partial);
+    }
   }
-  return value;
 }
 
 }  // namespace fanin::detail
