@@ -6,6 +6,11 @@
 #include <fanin/reducers.hpp>
 #include <fanin/serial/serial.hpp>
 
+#if defined(MERGE_OF_ROUNDED)
+#include <fanin/exact_sum.hpp>
+#include <fanin/merge.hpp>
+#endif
+
 // A reducer that lacks something, one thing for each macro; without one it is whole.
 
 struct candidate {
@@ -66,6 +71,8 @@ auto use() {
   return fanin::parallel_reduce(
       fanin::range(fanin::serial{}, 10), [](std::int64_t) { return colour::green; }, fanin::min<colour>{});
 }
+#elif defined(MERGE_OF_ROUNDED)
+void use(double& into, double from) { fanin::merge(into, from, fanin::exact_sum<double>{}); }
 #elif defined(NO_REDUCER)
 auto use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), element{}); }
 #else

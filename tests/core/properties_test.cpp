@@ -95,6 +95,36 @@ RC_GTEST_PROP(properties, odd_doubles_join_too, ()) {
   expect_split(fanin::max_loc<double>{}, x, cut);
 }
 
+/// Results of three parts of which any may be empty, merged in either grouping, are those of the whole.
+template <class T, class... Reducer>
+void expect_merged(const std::vector<T>& x, const Reducer&... reducers) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  const auto cut = *rc::gen::inRange<std::int64_t>(0, n + 1);
+  const auto second_cut = *rc::gen::inRange<std::int64_t>(cut, n + 1);
+  const auto part = [&](std::int64_t from, std::int64_t to) {
+    return fanin::parallel_reduce(fanin::range(fanin::serial{}, from, to), at<T>{x.data()}, reducers...);
+  };
+  const auto whole = part(0, n);
+  auto forward = part(0, cut);
+  fanin::merge(forward, part(cut, second_cut), reducers...);
+  fanin::merge(forward, part(second_cut, n), reducers...);
+  auto backward = part(second_cut, n);
+  fanin::merge(backward, part(cut, second_cut), reducers...);
+  fanin::merge(backward, part(0, cut), reducers...);
+  RC_ASSERT(same(forward, whole));
+  RC_ASSERT(same(backward, whole));
+}
+
+RC_GTEST_PROP(properties, results_merged_are_those_of_the_whole, (const integers& x)) {
+  using T = std::int64_t;
+  expect_merged(x, fanin::min_max_loc<T>{});
+  expect_merged(x, fanin::sum<T>{}, fanin::min_loc<T>{}, fanin::prod<T>{}, fanin::land<T>{}, fanin::lor<T>{},
+                fanin::band<T>{}, fanin::max_loc<T>{}, fanin::bor<T>{}, fanin::min_max<T>{}, fanin::max<T>{});
+  const auto odd = *odd_doubles();
+  expect_merged(odd, fanin::min_loc<double>{}, fanin::max_loc<double>{}, fanin::min<double>{});
+  expect_merged(odd, fanin::min_max_loc<double>{});
+}
+
 /// -NaN and NaN count as one, -0 as smaller than +0: the order that min_loc and max_loc follow.
 bool before(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <fanin/exact_sum.hpp>
+#include <fanin/merge.hpp>
 #include <fanin/ordering.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducer.hpp>
@@ -164,6 +166,38 @@ TEST(reducers, extremes_of_long_double) {
   const auto first = fanin::reduce(fanin::serial{}, std::vector<T>{1, nan, -1, nan}, fanin::min_loc<T>{});
   EXPECT_TRUE(std::isnan(first.value));
   EXPECT_EQ(first.index, 1);
+}
+
+/// An empty part never wins, not even against the identity's own value; -1 is an index where the value says so.
+TEST(reducers, results_of_empty_parts_lose) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  using place = fanin::value_index<double>;
+  const fanin::min_loc<double> least;
+  const auto merged = [&](place a, const place& b) {
+    fanin::merge(a, b, least);
+    return a;
+  };
+  const place none{infinity, -1};
+  for (const place x : {place{infinity, 7}, {1, 3}, {1, -1}, {-1, -4}, {nan, -1}, {nan, 0}, none}) {
+    EXPECT_TRUE(is_same(merged(none, x), x));
+    EXPECT_TRUE(is_same(merged(x, none), x));
+  }
+  EXPECT_TRUE(is_same(merged({1, -1}, {1, -2}), place{1, -2}));
+  EXPECT_TRUE(is_same(merged({1, 4}, {1, -1}), place{1, -1}));
+
+  fanin::min_max_index<int> both{INT32_MAX, INT32_MIN, -1, -1};
+  fanin::merge(both, {INT32_MAX, INT32_MAX, 5, 5}, fanin::min_max_loc<int>{});
+  EXPECT_TRUE(is_same(both, {INT32_MAX, INT32_MAX, 5, 5}));
+}
+
+/// An exact sum's, as long as it is not rounded.
+TEST(reducers, exact_results_merge_themselves) {
+  const fanin::exact_sum<double, fanin::exact_accumulator> exact;
+  const std::vector<double> x{1e100, 1.0};
+  auto sum = fanin::reduce(fanin::serial{}, x, exact);
+  fanin::merge(sum, fanin::reduce(fanin::serial{}, std::vector<double>{-1e100}, exact), exact);
+  EXPECT_EQ(sum.value(), 1.0);
 }
 
 TEST(reducers, integers_wrap_without_undefined_behaviour) {

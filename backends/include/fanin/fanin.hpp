@@ -14,6 +14,7 @@
 #else
 #include <fanin/exact_sum.hpp>
 #endif
+#include <fanin/merge.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>

@@ -22,7 +22,8 @@
 /// -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
 namespace fanin {
 
-/// An element and where it stands: the smallest index among equals, -1 for an empty range. As the accumulator of a
+/// An element and where it stands: the smallest index among equals, -1 for an empty range (fanin::merge joins results
+/// of parts, of which some may be empty). As the accumulator of a
 /// `_loc` reducer, the index of no element yet is INT64_MAX.
 template <class T>
 struct value_index {
@@ -203,6 +204,13 @@ inline constexpr std::int64_t no_index = INT64_MAX;
 
 FANIN_FUNCTION constexpr std::int64_t index_or_none(std::int64_t index) { return index == no_index ? -1 : index; }
 
+/// The way back, for merge(): an index of -1 is none where the value is the identity.
+template <class T>
+FANIN_FUNCTION constexpr std::int64_t none_or_index(std::int64_t index, const T& value, const T& identity) {
+  const bool is_identity = !is_lower(value, identity) && !is_lower(identity, value);
+  return index == -1 && is_identity ? no_index : index;
+}
+
 template <class T, class Prefers>
 FANIN_FUNCTION constexpr void keep_preferred(T& value, std::int64_t& index, const T& other, std::int64_t other_index,
                                              Prefers prefers) {
@@ -300,6 +308,17 @@ struct min_loc {
   FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
     return {acc.value, detail::index_or_none(acc.index)};
   }
+  /// Of two results: see fanin/merge.hpp.
+  FANIN_FUNCTION constexpr void merge(accumulator_type& into, const accumulator_type& from) const {
+    accumulator_type acc = accumulated(into);
+    join(acc, accumulated(from));
+    into = result(acc);
+  }
+
+ private:
+  FANIN_FUNCTION constexpr accumulator_type accumulated(const accumulator_type& x) const {
+    return {x.value, detail::none_or_index(x.index, x.value, identity().value)};
+  }
 };
 
 /// The largest element as max gives it, and the smallest index at which it stands (of the first NaN if there is one).
@@ -319,6 +338,17 @@ struct max_loc {
   }
   FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
     return {acc.value, detail::index_or_none(acc.index)};
+  }
+  /// Of two results: see fanin/merge.hpp.
+  FANIN_FUNCTION constexpr void merge(accumulator_type& into, const accumulator_type& from) const {
+    accumulator_type acc = accumulated(into);
+    join(acc, accumulated(from));
+    into = result(acc);
+  }
+
+ private:
+  FANIN_FUNCTION constexpr accumulator_type accumulated(const accumulator_type& x) const {
+    return {x.value, detail::none_or_index(x.index, x.value, identity().value)};
   }
 };
 
@@ -356,6 +386,19 @@ struct min_max_loc {
   }
   FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
     return {acc.min, acc.max, detail::index_or_none(acc.min_index), detail::index_or_none(acc.max_index)};
+  }
+  /// Of two results: see fanin/merge.hpp.
+  FANIN_FUNCTION constexpr void merge(accumulator_type& into, const accumulator_type& from) const {
+    accumulator_type acc = accumulated(into);
+    join(acc, accumulated(from));
+    into = result(acc);
+  }
+
+ private:
+  FANIN_FUNCTION constexpr accumulator_type accumulated(const accumulator_type& x) const {
+    const auto none = identity();
+    return {x.min, x.max, detail::none_or_index(x.min_index, x.min, none.min),
+            detail::none_or_index(x.max_index, x.max, none.max)};
   }
 };
 
