@@ -9,6 +9,7 @@
 
 #include <fanin/buffer.hpp>
 #include <fanin/config.hpp>
+#include <fanin/detail/variant.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
@@ -29,30 +30,18 @@
 namespace fanin {
 
 #if FANIN_DEFAULT_BACKEND == FANIN_BACKEND_CUDA
+#define FANIN_DETAIL_DEFAULTS FANIN_DETAIL_VERSIONED(default, cuda)
 using default_backend = cuda;
 #elif FANIN_DEFAULT_BACKEND == FANIN_BACKEND_KOKKOS
+#define FANIN_DETAIL_DEFAULTS FANIN_DETAIL_VERSIONED(default, kokkos)
 using default_backend = kokkos<>;
 #else
+#define FANIN_DETAIL_DEFAULTS FANIN_DETAIL_VERSIONED(default, serial)
 using default_backend = serial;
 #endif
 
 template <class T, class Exec = default_backend>
 class buffer;
-
-/// The default object: one per host thread (and device), made at first use.
-inline default_backend& default_execution() { return backend<default_backend>::default_object(); }
-
-/// [0, n) on the default object. Throws invalid_argument when n is negative or does not fit 64 bits.
-template <detail::index_value N>
-range_policy<default_backend> range(N n) {
-  return range(default_execution(), n);
-}
-
-/// [first, last) on the default object. Throws invalid_argument when the extent is negative or does not fit 64 bits.
-template <detail::index_value First, detail::index_value Last>
-range_policy<default_backend> range(First first, Last last) {
-  return range(default_execution(), first, last);
-}
 
 namespace detail {
 
@@ -62,41 +51,61 @@ concept no_object = !execution<X> && !label<X> && !std::is_pointer_v<X>;
 
 }  // namespace detail
 
+/// Libraries of one program may have different default backends: each has functions of its own.
+inline namespace FANIN_DETAIL_DEFAULTS {
+
+/// The default object: one per host thread (and device), made at first use.
+inline default_backend& default_execution() { return backend<default_backend>::default_object(); }
+
+/// [0, n) on the default object. Throws invalid_argument when n is negative or does not fit 64 bits.
+template <detail::index_value N>
+range_policy<default_backend> range(N n) {
+  return fanin::range(default_execution(), n);
+}
+
+/// [first, last) on the default object. Throws invalid_argument when the extent is negative or does not fit 64 bits.
+template <detail::index_value First, detail::index_value Last>
+range_policy<default_backend> range(First first, Last last) {
+  return fanin::range(default_execution(), first, last);
+}
+
 /// The calls of fanin/reduce.hpp on the default object.
 template <detail::no_object X, class... Reducer>
 detail::result_t<Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
-  return reduce(label.get(), default_execution(), xs, reducers...);
+  return fanin::reduce(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
 detail::result_t<Reducer...> reduce(const X& xs, const Reducer&... reducers) {
-  return reduce(default_execution(), xs, reducers...);
+  return fanin::reduce(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
 void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
-  reduce_into(label.get(), out, default_execution(), xs, reducers...);
+  fanin::reduce_into(label.get(), out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
 void reduce_into(detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
-  reduce_into(out, default_execution(), xs, reducers...);
+  fanin::reduce_into(out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Argument>
 detail::transform_result_t<X, Argument...> transform_reduce(detail::call_label label, const X& xs,
                                                             const Argument&... arrays_f_reducers) {
-  return transform_reduce(label.get(), default_execution(), xs, arrays_f_reducers...);
+  return fanin::transform_reduce(label.get(), default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Argument>
 detail::transform_result_t<X, Argument...> transform_reduce(const X& xs, const Argument&... arrays_f_reducers) {
-  return transform_reduce(default_execution(), xs, arrays_f_reducers...);
+  return fanin::transform_reduce(default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Argument>
 void transform_reduce_into(detail::call_label label, detail::transform_result_t<X, Argument...>* out, const X& xs,
                            const Argument&... arrays_f_reducers) {
-  transform_reduce_into(label.get(), out, default_execution(), xs, arrays_f_reducers...);
+  fanin::transform_reduce_into(label.get(), out, default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Argument>
 void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, const X& xs,
                            const Argument&... arrays_f_reducers) {
-  transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
+  fanin::transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
+
+}  // namespace FANIN_DETAIL_DEFAULTS
 
 }  // namespace fanin

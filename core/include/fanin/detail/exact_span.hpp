@@ -8,9 +8,12 @@
 #include <utility>
 
 #include <fanin/detail/exact_window.hpp>
+#include <fanin/detail/variant.hpp>
 
 /// Exact sums of contiguous elements on x86 hosts that have AVX2, which is asked for when the program runs.
 namespace fanin::detail {
+
+inline namespace FANIN_DETAIL_VARIANT {
 
 // nvcc reads no vectors of GNU C.
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__CUDACC__)
@@ -367,5 +370,7 @@ void fold_float_products(exact_window<Accumulator, Bins>& window, const Factors*
     fold_exact_span(window, products, n);
   }
 }
+
+}  // namespace FANIN_DETAIL_VARIANT
 
 }  // namespace fanin::detail

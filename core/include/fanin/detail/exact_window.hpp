@@ -11,6 +11,7 @@
 #include <fanin/detail/exact_bins.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
+#include <fanin/detail/variant.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
@@ -18,6 +19,21 @@
 /// exactly. After Demmel, Ahrens and Nguyen (EECS-2016-121), who round what falls below; here it goes to the
 /// accumulator.
 namespace fanin::detail {
+
+inline namespace FANIN_DETAIL_VARIANT {
+
+/// Whether this thread of a host does, or a device.
+FANIN_FUNCTION inline bool rounds_to_nearest() {
+#if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
+  return (__builtin_ia32_stmxcsr() & 0x6000) == 0;  // fegetround asks another unit
+#elif !defined(__CUDA_ARCH__) && defined(FE_TONEAREST)
+  return std::fegetround() == FE_TONEAREST;
+#else
+  return true;
+#endif
+}
+
+}  // namespace FANIN_DETAIL_VARIANT
 
 /// The window over an accumulator, which other threads of a CUDA block may share. Whatever the window cannot hold goes
 /// there: numbers outside of its range and the rests below the last bin at once, the bins when a larger number moves
@@ -197,11 +213,7 @@ class exact_window {
   /// The upper half of the number from which on none gets into the window. On a host whose thread does not round to
   /// nearest that is 0: there the rest below a bin need not be a number.
   FANIN_FUNCTION static std::uint32_t bound_of_this_thread() {
-#if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
-    if ((__builtin_ia32_stmxcsr() & 0x6000) != 0) return 0;  // fegetround asks another unit
-#elif !defined(__CUDA_ARCH__) && defined(FE_TONEAREST)
-    if (std::fegetround() != FE_TONEAREST) return 0;
-#endif
+    if (!rounds_to_nearest()) return 0;
     return bins::upper_half_of_power(bins::highest);
   }
 

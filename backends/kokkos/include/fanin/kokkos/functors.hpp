@@ -6,6 +6,7 @@
 #include <new>
 
 #include <Kokkos_Core.hpp>
+#include <fanin/detail/variant.hpp>
 #include <fanin/macros.hpp>
 
 /// Fanin's functors and reducers as Kokkos wants them: named structs, since host-device lambdas are slow on the host
@@ -103,6 +104,8 @@ inline constexpr bool reads_one_array = false;
 template <class T>
 inline constexpr bool reads_one_array<kokkos_span_functor<T>> = true;
 
+inline namespace FANIN_DETAIL_VARIANT {
+
 /// One work item gathers its share into `scratch`, which becomes what the share holds.
 template <class F, class Composite, class Share>
 FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const Share& share, std::int64_t item,
@@ -124,6 +127,8 @@ FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const S
   share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
   composite.finish(state, scratch);
 }
+
+}  // namespace FANIN_DETAIL_VARIANT
 
 /// One work item per call, for reducers with a thread_state. Their scratch is the slot that Kokkos passes (shared
 /// memory on CUDA, where atomics need it); what earlier items left there is joined afterwards.

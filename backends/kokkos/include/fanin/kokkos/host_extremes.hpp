@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <fanin/detail/variant.hpp>
 #include <fanin/reducers.hpp>
 
 /// The extreme of consecutive elements, and where it stands, as fast as a host reads them. The rules of NaN, -0 and
@@ -33,6 +34,8 @@ using bits_of =
     std::conditional_t<sizeof(T) == 1, std::uint8_t,
                        std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+inline namespace FANIN_DETAIL_VARIANT {
 
 /// Of any type: eight accumulators, so that an element need not wait for the one before.
 template <extreme Which, class T>
@@ -174,6 +177,8 @@ T extreme_of(const T* from, std::int64_t n) {
   }
   return value;
 }
+
+}  // namespace FANIN_DETAIL_VARIANT
 
 /// The first of n elements that `is` says yes to; there is one.
 template <class T, class Is>
