@@ -31,9 +31,18 @@ struct candidate {
   double operator()(std::int64_t, std::int64_t, std::int64_t) const { return 0; }
 #elif defined(NOT_CONST)
   double operator()(std::int64_t i) { return static_cast<double>(i); }
+#elif defined(ONE_OF_TWO_ACCUMULATORS_BY_VALUE)
+  void operator()(std::int64_t, double& a, double b) const { a += b; }
 #else
   double operator()(std::int64_t i) const { return static_cast<double>(i); }
 #endif
 };
 
+#if defined(ONE_OF_TWO_ACCUMULATORS_BY_VALUE)
+fanin::tuple<double, double> use() {
+  return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), candidate{}, fanin::sum<double>{},
+                                fanin::sum<double>{});
+}
+#else
 double use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), candidate{}, fanin::sum<double>{}); }
+#endif

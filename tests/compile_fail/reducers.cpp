@@ -58,6 +58,13 @@ struct candidate {
 #if !defined(WITHOUT_JOIN)
   void join(int& into, const int& from) const { into += from; }
 #endif
+#if defined(FOLD_WITHOUT_INDEX)
+  void fold(int& acc, int value) const { acc += value * value; }
+#elif defined(FOLD_NOT_CONST)
+  void fold(int& acc, int value, std::int64_t) { acc += value * value; }
+#elif defined(RESULT_NOT_CONST)
+  int result(const int& acc) { return -acc; }
+#endif
 #endif
 };
 

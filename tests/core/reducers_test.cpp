@@ -28,7 +28,16 @@ struct date {
   friend bool operator<(date a, date b) { return a.day < b.day; }
 };
 
+/// A floating-point number of the application's, which has no operator.
+struct plain_bits {
+  std::uint32_t bits;
+};
+
 }  // namespace fanin_test
+
+template <>
+struct fanin::ordering<fanin_test::plain_bits> : fanin::ieee_ordering<fanin_test::plain_bits, std::uint32_t{0x7f800000}> {
+};
 
 template <>
 struct fanin::ordering<fanin_test::date> {
@@ -151,6 +160,33 @@ TEST(reducers, extremes_of_types_without_numeric_limits) {
   expect_extremes<_Float16>([](_Float16 x) { return static_cast<float>(x); });
   EXPECT_EQ(static_cast<float>(fanin::min<_Float16>{}.identity()), std::numeric_limits<float>::infinity());
 #endif
+}
+
+TEST(reducers, extremes_of_bits_without_operators) {
+  const std::vector<plain_bits> x{{0x3f800000u}, {0}, {0x80000000u}, {0x80000001u}};  // 1, 0, -0, the least below
+  EXPECT_EQ(fanin::reduce(fanin::serial{}, x, fanin::min<plain_bits>{}).bits, 0x80000001u);
+  EXPECT_EQ(fanin::reduce(fanin::serial{}, x, fanin::max_loc<plain_bits>{}).index, 0);
+}
+
+/// Larger than the blocks in which hosts hand values from reducer to reducer.
+TEST(reducers, values_of_many_bytes) {
+  struct large {
+    double number;
+    unsigned char rest[20000];
+  };
+  struct sum_of_numbers {
+    using value_type = large;
+    using accumulator_type = double;
+    double identity() const { return 0; }
+    void join(double& into, const double& from) const { into += from; }
+    void fold(double& into, const large& value, std::int64_t) const { into += value.number; }
+  };
+  std::vector<large> x(3);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i].number = static_cast<double>(i + 1);
+  EXPECT_EQ(fanin::get<1>(fanin::reduce(fanin::serial{}, x, sum_of_numbers{}, sum_of_numbers{})), 6);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(fanin::serial{}, 3),
+                                   [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; }, sum_of_numbers{}),
+            6);
 }
 
 /// The sign of 80 bits stands elsewhere than that of 64.

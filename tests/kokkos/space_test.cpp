@@ -175,6 +175,8 @@ TYPED_TEST(kokkos_space, parallel_for_and_buffers) {
 }
 
 TYPED_TEST(kokkos_space, buffers_and_ranges_survive_a_move_of_the_object) {
+  using object = fanin::kokkos<TypeParam>;
+  static_assert(!std::is_copy_constructible_v<object> && !std::is_copy_assignable_v<object>);
   fanin::kokkos<TypeParam> moved;
   fanin::kokkos<TypeParam> exec;
   const auto data = to_space(exec, std::vector<int>{3, 4});

@@ -70,6 +70,7 @@ void copy_to_host(Exec&& exec, std::span<const std::type_identity_t<T>> from, st
 template <class T, class Exec>
 class buffer {
   struct checked {};
+  static_assert(alignof(T) <= 64, "fanin::buffer holds elements that need to be aligned to 64 bytes at most");
   static_assert(is_bitwise_copyable_v<T>, "fanin::buffer holds bitwise copyable elements (fanin::is_bitwise_copyable)");
 
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/detail/needs_cxx20.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -171,7 +173,7 @@ template <class T>
 inline constexpr bool has_quick_comparison = !is_ieee<T>;
 #else
 template <class T>
-inline constexpr bool has_quick_comparison = !is_ieee<T> || sizeof(T) >= 4;
+inline constexpr bool has_quick_comparison = !is_ieee<T> || (std::floating_point<T> && sizeof(T) >= 4);
 #endif
 
 /// Whether one comparison says that x is below y and neither is NaN: a yes is one, whatever the flags and modes.

@@ -176,6 +176,20 @@ struct parcel_of<R> {
   using type = typename R::flush_type;
 };
 
+/// Whether R has members of these names, whatever they take: two bases' members of one name are ambiguous.
+struct has_fold_and_result {
+  int fold;
+  int result;
+};
+template <class R>
+struct with_others_members : R, has_fold_and_result {};
+template <class R>
+concept can_be_asked_for_names = std::is_class_v<R> && !std::is_final_v<R>;
+template <class R>
+concept names_fold = can_be_asked_for_names<R> && !requires { &with_others_members<R>::fold; };
+template <class R>
+concept names_a_result = can_be_asked_for_names<R> && !requires { &with_others_members<R>::result; };
+
 /// Says in words what a type lacks to be a reducer; instantiated by every entry point.
 template <class R>
 struct check_reducer {
@@ -197,6 +211,12 @@ struct check_reducer {
       static_assert(has_join<R>,
                     "fanin: this reducer lacks join(acc& into, const acc& from), a const member that merges "
                     "two accumulators");
+      static_assert(has_fold<R> || !names_fold<R>,
+                    "fanin: this reducer has a fold that does not fit, and would be left out: it is a const member "
+                    "fold(acc&, const value&, std::int64_t index)");
+      static_assert(has_result<R> || !names_a_result<R>,
+                    "fanin: this reducer has a result that does not fit, and would be left out: it is a const member "
+                    "result(const acc&) that gives the result_type");
       static_assert(has_fold<R> || (!names_thread_state<R> && std::is_convertible_v<reducer_value_t<R>, accumulator>),
                     "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
                     "accumulator_type");

@@ -157,7 +157,7 @@ struct composite {
   constexpr void gather_on_host(const F& f, state_type& state, std::int64_t begin, std::int64_t end) const {
     if constexpr (gives_spans<F>()) {
       using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
-      constexpr std::int64_t block = 16384 / sizeof(value_type);
+      constexpr std::int64_t block = block_of<value_type>;
       value_type values[block];
       while (begin < end) {
         const std::int64_t n = end - begin < block ? end - begin : block;
@@ -175,7 +175,7 @@ struct composite {
   /// in the nearest cache.
   template <class T>
   constexpr void fold_span_on_host(state_type& state, const T* values, std::int64_t count, std::int64_t first) const {
-    constexpr std::int64_t block = size == 1 ? INT64_MAX : static_cast<std::int64_t>(16384 / sizeof(T));
+    constexpr std::int64_t block = size == 1 ? INT64_MAX : block_of<T>;
     for (std::int64_t at = 0; at < count;) {
       const std::int64_t n = count - at < block ? count - at : block;
       fold_span_of(state, values + at, n, first + at, indices{});
@@ -184,6 +184,10 @@ struct composite {
   }
 
  private:
+  /// Values that stay in the nearest cache; one where it is larger.
+  template <class T>
+  static constexpr std::int64_t block_of = sizeof(T) < 16384 ? static_cast<std::int64_t>(16384 / sizeof(T)) : 1;
+
   /// Whether f(i) gives values that a reducer takes in arrays.
   template <class F>
   static constexpr bool gives_spans() {

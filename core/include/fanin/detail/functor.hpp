@@ -2,8 +2,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
@@ -23,12 +25,25 @@ struct index_probe {
 template <class F>
 concept has_plain_call = std::is_pointer_v<F> || requires { &F::operator(); };
 
+/// Whether F can be called with the thread state number Copied as a temporary, the others as lvalues: what it adds to
+/// that one would be lost.
+template <class F, std::size_t Copied, class Indices, class... State>
+inline constexpr bool takes_temporary_at = false;
+template <class F, std::size_t Copied, std::size_t... I, class... State>
+inline constexpr bool takes_temporary_at<F, Copied, std::index_sequence<I...>, State...> =
+    std::is_invocable_v<const F&, std::int64_t, std::conditional_t<I == Copied, State&&, State&>...>;
+template <class F, class Indices, class... State>
+inline constexpr bool takes_any_temporary = false;
+template <class F, std::size_t... I, class... State>
+inline constexpr bool takes_any_temporary<F, std::index_sequence<I...>, State...> =
+    (takes_temporary_at<F, I, std::index_sequence<I...>, State...> || ...);
+
 /// How a functor wants to be called for reducers with these thread states, found by asking what it can be called with.
 template <class F, class... State>
 struct functor_traits {
   static constexpr bool takes_value = std::is_invocable_v<const F&, std::int64_t>;
   static constexpr bool takes_accumulator = std::is_invocable_v<const F&, std::int64_t, State&...>;
-  static constexpr bool takes_copy = std::is_invocable_v<const F&, std::int64_t, State&&...>;
+  static constexpr bool takes_copy = takes_any_temporary<F, std::index_sequence_for<State...>, State...>;
 
   static constexpr bool takes_64_bit_index() {
     if constexpr (!has_plain_call<F>) {

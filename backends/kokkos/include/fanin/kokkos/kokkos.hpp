@@ -54,6 +54,10 @@ class kokkos {
     state_ = std::make_shared<detail::kokkos_state<Space>>(space);
   }
 
+  kokkos(kokkos&&) noexcept = default;
+  kokkos& operator=(kokkos&&) noexcept = default;
+  ~kokkos() = default;
+
   /// The instance. Throws state_error after Kokkos::finalize, and for an object that was moved from.
   const Space& space() const { return state().space("fanin::kokkos::space"); }
 
