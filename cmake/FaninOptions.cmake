@@ -2,6 +2,7 @@
 # What a user may choose, and the values that follow from it:
 #   FANIN_HAS_KOKKOS, FANIN_HAS_CUDA, FANIN_KOKKOS_NEEDS_CUDA (0/1)   for config.hpp
 #   FANIN_DEFAULT_BACKEND_MACRO                                       FANIN_BACKEND_<NAME>
+#   fanin_built_...                                                   what fanin::build_info() tells
 
 include(CheckLanguage)
 
@@ -94,6 +95,15 @@ if(FANIN_ENABLE_CUDA)
   fanin_choose_cuda_architectures()
   fanin_enable_cuda_language("FANIN_ENABLE_CUDA is ON")
   find_package(CUDAToolkit REQUIRED)
+  if(BUILD_SHARED_LIBS AND NOT DEFINED CMAKE_CUDA_RUNTIME_LIBRARY)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  endif()
+  if(BUILD_SHARED_LIBS AND NOT CMAKE_CUDA_RUNTIME_LIBRARY STREQUAL "Shared")
+    message(
+      FATAL_ERROR
+        "BUILD_SHARED_LIBS is ON and CMAKE_CUDA_RUNTIME_LIBRARY is \"${CMAKE_CUDA_RUNTIME_LIBRARY}\": a shared Fanin and "
+        "its application use one CUDA runtime, which then is the shared one. Leave it unset, or build Fanin static.")
+  endif()
   if(CUDAToolkit_VERSION VERSION_LESS 12.3)
     message(FATAL_ERROR "Fanin needs CUDA 12.3 or newer (16-byte accesses of PTX 8.3); this is ${CUDAToolkit_VERSION}.")
   endif()
@@ -133,6 +143,18 @@ if(FANIN_ENABLE_KOKKOS)
   include(FaninKokkos) # finds or fetches Kokkos; sets FANIN_KOKKOS_NEEDS_CUDA
 endif()
 string(TOUPPER "FANIN_BACKEND_${FANIN_DEFAULT_BACKEND}" FANIN_DEFAULT_BACKEND_MACRO)
+set(fanin_built_kokkos "")
+if(FANIN_ENABLE_KOKKOS)
+  set(fanin_built_kokkos "${Kokkos_VERSION}")
+endif()
+set(fanin_built_cuda "")
+set(fanin_built_shared false)
+if(FANIN_ENABLE_CUDA)
+  set(fanin_built_cuda "${CUDAToolkit_VERSION}")
+  if(BUILD_SHARED_LIBS)
+    set(fanin_built_shared true)
+  endif()
+endif()
 
 message(STATUS "Fanin ${PROJECT_VERSION}: backends ${fanin_enabled_backends_text}; "
                "default ${FANIN_DEFAULT_BACKEND}")

@@ -7,6 +7,7 @@
 #     the target's C++ sources the language CUDA, and the target the CUDA architectures that Fanin was
 #     built for. A target with a CUDA_ARCHITECTURES of its own keeps it; a project-wide
 #     CMAKE_CUDA_ARCHITECTURES cannot be told from the compiler's default and is not kept.
+#   - where Fanin's CUDA library is shared, has the target use the shared CUDA runtime, as it does.
 # Where no backend needs nvcc it only links, and the project needs no CUDA compiler.
 #
 # CXX_SOURCES, named as the target names them, stay C++ in any case: units that use everything of the CUDA
@@ -32,6 +33,11 @@ function(fanin_target target)
     target_link_libraries(${target} INTERFACE fanin::fanin)
   else()
     target_link_libraries(${target} PRIVATE fanin::fanin)
+  endif()
+
+  get_target_property(is_shared fanin::fanin FANIN_IS_SHARED)
+  if(is_shared)
+    set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY Shared)
   endif()
 
   get_target_property(needs_cuda fanin::fanin FANIN_NEEDS_CUDA)

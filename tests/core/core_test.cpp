@@ -158,6 +158,13 @@ TEST(config, has_a_version) {
                                                    std::to_string(FANIN_VERSION_MINOR) + "." +
                                                    std::to_string(FANIN_VERSION_PATCH));
   static_assert(FANIN_HAS_SERIAL == 1);
+  EXPECT_STREQ(fanin::version(), FANIN_VERSION_STRING);
+  const fanin::build_options build = fanin::build_info();
+  EXPECT_STREQ(build.version, FANIN_VERSION_STRING);
+  EXPECT_EQ(std::string(build.backends).substr(0, 6), "serial");
+  EXPECT_EQ(std::string(build.kokkos).empty(), FANIN_HAS_KOKKOS == 0);
+  EXPECT_EQ(std::string(build.cuda).empty(), FANIN_HAS_CUDA == 0);
+  EXPECT_FALSE(std::string(build.compiler).empty());
 }
 
 TEST(composite, keeps_the_largest_accumulator) {

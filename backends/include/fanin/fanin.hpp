@@ -6,6 +6,7 @@
 /// Everything of Fanin that this build has: one parallel_reduce, and every backend that was enabled. A Kokkos that was
 /// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target().
 #include <fanin/buffer.hpp>
+#include <fanin/build_info.hpp>
 #include <fanin/config.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace fanin {
 
 /// Base of everything Fanin throws. what() says what was asked, what was wrong and what to do. Fanin prints nothing.
@@ -30,3 +32,5 @@ class state_error : public error {
 };
 
 }  // namespace fanin
+
+#pragma GCC visibility pop

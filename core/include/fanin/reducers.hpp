@@ -20,6 +20,10 @@
 /// are, whatever the flags of a unit
 /// (-ffast-math) and the modes of a thread (flush-to-zero, denormals as zeros). Of other reducers a unit compiled with
 /// -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
+
+// Reductions in a shared library bear these types' names, and are seen only where these are.
+#pragma GCC visibility push(default)
+
 namespace fanin {
 
 /// An element and where it stands: the smallest index among equals, -1 for an empty range (fanin::merge joins results
@@ -439,3 +443,5 @@ struct bor {
 };
 
 }  // namespace fanin
+
+#pragma GCC visibility pop

@@ -37,10 +37,20 @@ bool cuda_is_right() {
 
 }  // namespace
 
+/// The library that is linked is the one whose headers were read.
+bool build_is_known() {
+  const fanin::build_options build = fanin::build_info();
+  std::printf("Fanin %s: %s; default %s; %s; Kokkos %s; CUDA %s\n", build.version, build.backends,
+              build.default_backend, build.compiler, build.kokkos, build.cuda);
+  return std::strcmp(fanin::version(), FANIN_VERSION_STRING) == 0 && std::strncmp(build.backends, "serial", 6) == 0 &&
+         (std::strlen(build.cuda) > 0) == (FANIN_HAS_CUDA == 1) &&
+         (std::strlen(build.kokkos) > 0) == (FANIN_HAS_KOKKOS == 1);
+}
+
 // With the argument "gpu" it also runs what needs one.
 int main(int count, char** arguments) {
   try {
-    if (!serial_is_right()) return 1;
+    if (!serial_is_right() || !build_is_known()) return 1;
 #if FANIN_HAS_CUDA
     if (count > 1 && std::strcmp(arguments[1], "gpu") == 0 && !cuda_is_right()) return 1;
 #else

@@ -16,6 +16,8 @@
 #include <fanin/cuda/session.hpp>
 #include <fanin/execution.hpp>
 
+#pragma GCC visibility push(default)
+
 namespace fanin {
 
 /// A fanin::cuda with a strategy and a tuning: usable wherever the object is. Cheap to copy; refers to the object and
@@ -86,5 +88,7 @@ class cuda {
 };
 
 }  // namespace fanin
+
+#pragma GCC visibility pop
 
 #include <fanin/cuda/backend.hpp>

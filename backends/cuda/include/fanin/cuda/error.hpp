@@ -7,6 +7,8 @@
 
 #include <fanin/error.hpp>
 
+#pragma GCC visibility push(default)
+
 namespace fanin {
 
 /// A CUDA call that failed, or a kernel that did: what() has CUDA's name and text of it, the call and file:line.
@@ -32,5 +34,7 @@ inline void check_cuda(cudaError_t code, const char* call, const char* file, int
 }  // namespace detail
 
 }  // namespace fanin
+
+#pragma GCC visibility pop
 
 #define FANIN_DETAIL_CHECK_CUDA(call) ::fanin::detail::check_cuda((call), #call, __FILE__, __LINE__)

@@ -7,6 +7,8 @@
 #include <fanin/reducer.hpp>
 #include <fanin/reducers.hpp>
 
+#pragma GCC visibility push(default)
+
 namespace fanin::detail {
 
 /// reduce(span) of the default strategy for one reducer, whose value_type is the element's.
@@ -56,3 +58,5 @@ FANIN_DETAIL_PRECOMPILED(FANIN_DETAIL_DECLARE)
 #undef FANIN_DETAIL_DECLARE
 
 }  // namespace fanin::detail
+
+#pragma GCC visibility pop

@@ -10,6 +10,13 @@
 
 #include <fanin/cuda/error.hpp>
 
+namespace fanin::detail {
+class cuda_resource;
+class cuda_state;  // the library's own
+}  // namespace fanin::detail
+
+#pragma GCC visibility push(default)
+
 namespace fanin {
 
 /// What a call asks for beyond its strategy's own choice. 0 means: as the strategy says.
@@ -34,9 +41,6 @@ struct cuda_launch {
 };
 
 namespace detail {
-
-class cuda_resource;
-class cuda_state;
 
 /// What range policies, buffers and views hold of a fanin::cuda: it stays valid when the object is moved.
 struct cuda_handle {
@@ -148,3 +152,5 @@ void synchronize_stream(const cuda_handle& handle);
 }  // namespace detail
 
 }  // namespace fanin
+
+#pragma GCC visibility pop
