@@ -87,6 +87,12 @@ has_nvcc() {
   return 1
 }
 
+# Where ccache is, builds configured from here on use it, unless the environment names a launcher (or an empty one).
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+  export CMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CUDA_COMPILER_LAUNCHER-ccache}
+fi
+
 # Compilations at once: one a core, and 2 GiB of memory for each.
 parallel_jobs() {
   local cores memory

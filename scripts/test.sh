@@ -107,23 +107,38 @@ preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" 
 
 cuda_stage() { configure cuda "-DFANIN_PYTHON=$venv/bin/python" -DFANIN_HOST_TESTS=OFF && build cuda && test_preset cuda; }
 
+# The fuzzers at once, each on one core; prints what each printed, and the names of those that failed in the end.
+run_fuzzers() {
+  local seconds=${FANIN_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus names=(npy accumulator sum) pids=() name k
+  cd "$root/build/fuzz" || return 1
+  mkdir -p "$corpus" "$corpus-exact-accumulator" "$corpus-exact-sum"
+  perf/input/fanin_fuzz_npy -max_total_time="$seconds" -timeout=10 -dict="$root/perf/input/fuzz_npy.dict" \
+    "$corpus" "$root/perf/input/fuzz_seeds" >npy.out 2>&1 &
+  pids+=($!)
+  for name in accumulator sum; do
+    "tests/exact/fuzz/fanin_fuzz_exact_$name" -max_total_time=$((seconds / 3)) -timeout=20 \
+      "$corpus-exact-$name" >"$name.out" 2>&1 &
+    pids+=($!)
+  done
+  # shellcheck disable=SC2064  # the processes of now
+  trap "kill ${pids[*]} 2>/dev/null" TERM
+  local wrong=()
+  for k in "${!names[@]}"; do
+    wait "${pids[k]}" || wrong+=("${names[k]}")
+    cat "${names[k]}.out"
+  done
+  [[ ${#wrong[@]} -eq 0 ]] || printf 'FAILED: %s\n' "${wrong[@]}"
+  return "${#wrong[@]}"
+}
+
 fuzz_stage() {
   configure fuzz && build fuzz fanin_fuzz_npy fanin_fuzz_exact_accumulator fanin_fuzz_exact_sum || return 1
-  local seconds=${FANIN_FUZZ_SECONDS:-60} corpus=$root/build/fuzz/corpus
-  mkdir -p "$corpus"
-  (cd "$root/build/fuzz" && run_logged "fuzz" "$logs/fuzz.log" perf/input/fanin_fuzz_npy \
-    -max_total_time="$seconds" -timeout=10 -dict="$root/perf/input/fuzz_npy.dict" \
-    "$corpus" "$root/perf/input/fuzz_seeds") || return 1
-  passed=$((passed + 1))
-  stage_note="$(grep -oE 'Done [0-9]+ runs in [0-9]+' "$logs/fuzz.log" | tail -n 1) s"
-  local name
-  for name in accumulator sum; do
-    mkdir -p "$corpus-exact-$name"
-    (cd "$root/build/fuzz" && run_logged "fuzz exact $name" "$logs/fuzz.log" \
-      "tests/exact/fuzz/fanin_fuzz_exact_$name" -max_total_time=$((seconds / 3)) -timeout=20 \
-      "$corpus-exact-$name") || return 1
-    passed=$((passed + 1))
-  done
+  local number=0
+  run_logged "fuzz" "$logs/fuzz.log" run_fuzzers || number=$?
+  passed=$((passed + 3 - number))
+  failed=$((failed + number))
+  stage_note="$(grep -aoE 'Done [0-9]+ runs in [0-9]+' "$logs/fuzz.log" | tail -n 3 | head -n 1) s"
+  return "$number"
 }
 
 stage format format_stage

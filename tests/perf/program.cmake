@@ -20,7 +20,8 @@ fanin_add_test(
   LIBS fanin_perf_harness nlohmann_json::nlohmann_json
   LABELS perf)
 
-if(FANIN_PYTHON)
+# Of Python and JavaScript: a sanitizer sees nothing of them.
+if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
   add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
                                     "${PROJECT_SOURCE_DIR}/perf/report")
   add_test(
