@@ -247,15 +247,25 @@ TEST_F(cuda_objects, of_two_devices) {
   std::int64_t* managed = nullptr;
   check(cudaMallocManaged(&managed, 100 * sizeof(std::int64_t)));
   std::fill_n(managed, 100, 1);
+  std::size_t free_before = 0;
+  std::size_t free_after = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free_before, &total));
   auto of_second = std::make_unique<fanin::cuda>();
   EXPECT_EQ(of_second->device(), 1);
   check(cudaDeviceSynchronize());
   check(cudaSetDevice(0));
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(*of_second, 1'000), index_itself{}, sum), 499'500);
+  const auto halving = of_second->with<fanin::cuda_strategy::global_halving>();  // 256 MiB of scratch
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(halving, std::int64_t{1} << 26), index_itself{}, sum),
+            sum_of_indices(std::size_t{1} << 26));
   of_second.reset();
   int current = -1;
   check(cudaGetDevice(&current));
   EXPECT_EQ(current, 0);
+  check(cudaSetDevice(1));
+  check(cudaMemGetInfo(&free_after, &total));
+  check(cudaSetDevice(0));
+  EXPECT_GT(free_after + (std::size_t{128} << 20), free_before) << "the destructor freed nothing";
   {
     fanin::cuda gpu;
     const std::span<const std::int64_t> far(there, 100);
