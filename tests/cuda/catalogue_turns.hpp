@@ -178,6 +178,7 @@ class catalogue_turns : public gpu_test {
           expect_words(many, 1, many - 8'192);
           if (HasFatalFailure()) return;
         }
+        expect_words(20'480, 1, 0);  // odd and even numbers take turns
       }
     }
   }
