@@ -23,8 +23,8 @@ struct rank_words {
   std::uint32_t words[Count];
 };
 
-/// Reducers of Fanin's own with rank(acc) and of_rank(rank). Told of each, not asked of its members: a user's reducer may
-/// have a rank of its own.
+/// Reducers of Fanin's own with rank(acc) and of_rank(rank). Told of each, not asked of its members: a user's reducer
+/// may have a rank of its own.
 template <class R>
 inline constexpr bool is_ranked = false;
 
