@@ -163,12 +163,26 @@ T extreme_by_bits(const T* from, std::int64_t n) {
   return of_ascending_bits<T>(Which == extreme::lowest ? least : ~least);
 }
 
-/// The extreme of n elements, n == 0: the identity.
-template <extreme Which, class T>
-T extreme_of(const T* from, std::int64_t n) {
+/// What fills an array whose elements are there already.
+struct is_filled {
+  void operator()(std::int64_t, std::int64_t) const {}
+};
+
+/// The extreme of n elements, n == 0: the identity. fill(at, count) puts elements there, in order and just before they
+/// are read: so that a processor fetches what comes next while it compares.
+template <extreme Which, class T, class Fill = is_filled>
+T extreme_of(const T* from, std::int64_t n, const Fill& fill = {}) {
   using lanes_type = extreme_lanes<Which, T>;
+  // So few that they stay in registers on the way. In blocks of 8 KiB: doubles 0.52 ns each out of the second cache, so
+  // 0.33, of an array 0.32.
+  constexpr std::int64_t step = std::max<std::int64_t>(32, lanes_type::width);
   lanes_type lanes;
   std::int64_t i = 0;
+  for (; i + step <= n; i += step) {
+    fill(i, step);
+    for (std::int64_t k = 0; k < step; k += lanes_type::width) lanes.take(from + i + k);
+  }
+  fill(i, n - i);
   for (; i + lanes_type::width <= n; i += lanes_type::width) lanes.take(from + i);
   T value = lanes.value();
   for (; i < n; ++i) value = more_extreme<Which>(value, from[i]);
@@ -207,17 +221,18 @@ std::int64_t first_place(const T* from, std::int64_t n, T value) {
 
 /// Takes n elements, of which the first has the index `first`, into a value and its index. Elements that came before
 /// have smaller indices.
-template <extreme Which, class T>
-void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, std::int64_t first) {
+template <extreme Which, class T, class Fill = is_filled>
+void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, std::int64_t first,
+                  const Fill& fill = {}) {
   if (n == 0) return;
-  const T found = extreme_of<Which>(from, n);
+  const T found = extreme_of<Which>(from, n, fill);
   const bool prefers = Which == extreme::lowest ? is_lower(found, value) : is_higher(found, value);
   if (!prefers && index != no_index) return;
   value = found;
   index = first + first_place(from, n, found);
 }
 
-/// The reducers that blocks of elements are folded for by the above, with take(acc, elements, n, first index).
+/// The reducers that blocks of elements are folded for by the above, with take(acc, elements, n, first index, fill).
 template <class Reducer>
 struct block_fold {
   static constexpr bool exists = false;
@@ -229,24 +244,27 @@ concept block_value = std::integral<T> || std::same_as<T, float> || std::same_as
 template <block_value T>
 struct block_fold<min<T>> {
   static constexpr bool exists = true;
-  static void take(T& acc, const T* from, std::int64_t n, std::int64_t) {
-    acc = minimum(acc, extreme_of<extreme::lowest>(from, n));
+  template <class Fill>
+  static void take(T& acc, const T* from, std::int64_t n, std::int64_t, const Fill& fill) {
+    acc = minimum(acc, extreme_of<extreme::lowest>(from, n, fill));
   }
 };
 
 template <block_value T>
 struct block_fold<max<T>> {
   static constexpr bool exists = true;
-  static void take(T& acc, const T* from, std::int64_t n, std::int64_t) {
-    acc = maximum(acc, extreme_of<extreme::highest>(from, n));
+  template <class Fill>
+  static void take(T& acc, const T* from, std::int64_t n, std::int64_t, const Fill& fill) {
+    acc = maximum(acc, extreme_of<extreme::highest>(from, n, fill));
   }
 };
 
 template <block_value T>
 struct block_fold<min_max<T>> {
   static constexpr bool exists = true;
-  static void take(min_max_value<T>& acc, const T* from, std::int64_t n, std::int64_t) {
-    acc.min = minimum(acc.min, extreme_of<extreme::lowest>(from, n));
+  template <class Fill>
+  static void take(min_max_value<T>& acc, const T* from, std::int64_t n, std::int64_t, const Fill& fill) {
+    acc.min = minimum(acc.min, extreme_of<extreme::lowest>(from, n, fill));
     acc.max = maximum(acc.max, extreme_of<extreme::highest>(from, n));
   }
 };
@@ -254,24 +272,27 @@ struct block_fold<min_max<T>> {
 template <block_value T>
 struct block_fold<min_loc<T>> {
   static constexpr bool exists = true;
-  static void take(value_index<T>& acc, const T* from, std::int64_t n, std::int64_t first) {
-    take_extreme<extreme::lowest>(acc.value, acc.index, from, n, first);
+  template <class Fill>
+  static void take(value_index<T>& acc, const T* from, std::int64_t n, std::int64_t first, const Fill& fill) {
+    take_extreme<extreme::lowest>(acc.value, acc.index, from, n, first, fill);
   }
 };
 
 template <block_value T>
 struct block_fold<max_loc<T>> {
   static constexpr bool exists = true;
-  static void take(value_index<T>& acc, const T* from, std::int64_t n, std::int64_t first) {
-    take_extreme<extreme::highest>(acc.value, acc.index, from, n, first);
+  template <class Fill>
+  static void take(value_index<T>& acc, const T* from, std::int64_t n, std::int64_t first, const Fill& fill) {
+    take_extreme<extreme::highest>(acc.value, acc.index, from, n, first, fill);
   }
 };
 
 template <block_value T>
 struct block_fold<min_max_loc<T>> {
   static constexpr bool exists = true;
-  static void take(min_max_index<T>& acc, const T* from, std::int64_t n, std::int64_t first) {
-    take_extreme<extreme::lowest>(acc.min, acc.min_index, from, n, first);
+  template <class Fill>
+  static void take(min_max_index<T>& acc, const T* from, std::int64_t n, std::int64_t first, const Fill& fill) {
+    take_extreme<extreme::lowest>(acc.min, acc.min_index, from, n, first, fill);
     take_extreme<extreme::highest>(acc.max, acc.max_index, from, n, first);
   }
 };

@@ -44,14 +44,15 @@ void fold_lanes(std::int64_t begin, std::int64_t end, Accumulator& acc, const Id
   for (; i < end; ++i) fold(acc, i);
 }
 
-/// n values, of which the first has the index `first`, with one reducer.
-template <class Reducer, class T>
+/// n values, of which the first has the index `first`, with one reducer. fill: see extreme_of.
+template <class Reducer, class T, class Fill>
 void fold_values(const Reducer& r, reducer_accumulator_t<Reducer>& acc, const T* values, std::int64_t n,
-                 std::int64_t first) {
+                 std::int64_t first, const Fill& fill) {
   using accumulator = reducer_accumulator_t<Reducer>;
   if constexpr (block_fold<Reducer>::exists) {
-    block_fold<Reducer>::take(acc, values, n, first);
+    block_fold<Reducer>::take(acc, values, n, first, fill);
   } else {
+    fill(0, n);
     fold_lanes(
         0, n, acc, [&] { return r.identity(); },
         [&](accumulator& lane, std::int64_t k) { fold_value(r, lane, values[k], first + k); },
@@ -74,10 +75,13 @@ struct host_blocks<F, composite<First, Rest...>> {
   static constexpr bool wanted = std::is_convertible_v<std::invoke_result_t<const F&, std::int64_t>, value_type>;
   static constexpr std::int64_t size = 8192 / sizeof(value_type);
 
-  template <std::size_t... I>
+  /// The first reducer's turn fills the values.
+  template <class Fill, std::size_t... I>
   static void fold(const composite<First, Rest...>& c, typename composite<First, Rest...>::accumulator_type& acc,
-                   const value_type* values, std::int64_t n, std::int64_t first, std::index_sequence<I...>) {
-    (fold_values(get<I>(c.reducers), get<I>(acc), values, n, first), ...);
+                   const value_type* values, std::int64_t n, std::int64_t first, const Fill& fill,
+                   std::index_sequence<0, I...>) {
+    fold_values(get<0>(c.reducers), get<0>(acc), values, n, first, fill);
+    (fold_values(get<I>(c.reducers), get<I>(acc), values, n, first, is_filled{}), ...);
   }
 };
 
@@ -92,11 +96,13 @@ void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64
     while (begin < end) {
       const std::int64_t n = std::min(blocks::size, end - begin);
       if constexpr (std::is_same_v<F, kokkos_span_functor<value_type>>) {
-        blocks::fold(c, acc, f.data + begin, n, begin, typename Composite::indices{});
+        blocks::fold(c, acc, f.data + begin, n, begin, is_filled{}, typename Composite::indices{});
       } else {
         value_type values[blocks::size];
-        for (std::int64_t k = 0; k < n; ++k) values[k] = static_cast<value_type>(f(begin + k));
-        blocks::fold(c, acc, values, n, begin, typename Composite::indices{});
+        const auto fill = [&](std::int64_t at, std::int64_t count) {
+          for (std::int64_t k = at; k < at + count; ++k) values[k] = static_cast<value_type>(f(begin + k));
+        };
+        blocks::fold(c, acc, values, n, begin, fill, typename Composite::indices{});
       }
       begin += n;
     }
