@@ -19,8 +19,6 @@ namespace fanin {
 
 namespace detail {
 
-cuda& default_cuda();
-
 /// What a unit that no CUDA compiler reads can do: everything but to compile a kernel.
 template <class Strategy>
 struct cuda_backend {

@@ -87,6 +87,10 @@ class cuda {
   std::shared_ptr<detail::cuda_state> state_;
 };
 
+namespace detail {
+cuda& default_cuda();
+}  // namespace detail
+
 }  // namespace fanin
 
 #pragma GCC visibility pop
