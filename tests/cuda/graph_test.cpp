@@ -577,7 +577,8 @@ TEST_F(cuda_graphs, scratch_of_destroyed_graphs_goes_back) {
     replay two(graph);
     two.launch(gpu.stream());
     EXPECT_EQ(out.get(), n / 2 * (n - 1));
-    EXPECT_LT(free_memory() + (std::size_t{1} << 30), before + (std::size_t{1} << 20));
+    // CUDA's own pools, which other tests used, may give something back meanwhile.
+    EXPECT_LT(free_memory() + (std::size_t{1} << 30), before + (std::size_t{256} << 20));
   }
   EXPECT_TRUE(comes_true(gpu, [&] { return free_memory() + (std::size_t{64} << 20) > before; }))
       << "it kept " << (before - free_memory()) << " bytes";
