@@ -102,7 +102,7 @@ struct rows_of_three {
   const double* data;
   std::size_t rows;
   std::size_t row_stride;
-  const double* data_handle() const { return data; }
+  const double* const& data_handle() const { return data; }
   std::size_t size() const { return 3 * rows; }
   bool is_exhaustive() const { return row_stride == 3; }
   static std::size_t rank() { return 2; }

@@ -28,7 +28,7 @@ template <class X>
 concept has_data_handle = !has_data<X> && requires(const X& x) {
   { x.is_exhaustive() } -> std::convertible_to<bool>;
   x.size();
-  requires std::is_pointer_v<decltype(x.data_handle())>;
+  requires std::is_pointer_v<std::remove_cvref_t<decltype(x.data_handle())>>;
 };
 
 /// Elements at a pointer. A string is a label.
