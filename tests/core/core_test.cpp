@@ -145,6 +145,38 @@ TEST(arrays, are_what_is_known_to_be_contiguous) {
   expect_invalid([&] { fanin::reduce(exec, says_so{host, 1, 3, 5, true}, sum); }, "not contiguous");
 }
 
+/// An mdspan of which each element has two places (a packed symmetric matrix), and one whose places have no strides.
+struct packed_matrix {
+  using element_type = const double;
+  using reference = const double&;
+  const double* data;
+  bool unique;
+  const double* const& data_handle() const { return data; }
+  static std::size_t size() { return 6; }
+  static bool is_exhaustive() { return true; }
+  bool is_unique() const { return unique; }
+  static constexpr bool is_always_strided() { return false; }
+  static std::size_t rank() { return 2; }
+  static std::size_t extent(std::size_t r) { return r + 2; }
+  template <class R>
+  std::size_t stride(R r) const {
+    return r.does_not_compile();
+  }
+};
+
+TEST(arrays, without_strides_are_taken_as_they_lie) {
+  const fanin::serial exec;
+  const fanin::sum<double> sum;
+  const double values[] = {1, 2, 4, 8, 16, 32};
+  const auto product = [](double x, double y) { return x * y; };
+  EXPECT_EQ(fanin::reduce(exec, packed_matrix{values, true}, sum), 63);
+  expect_invalid([&] { fanin::reduce(exec, packed_matrix{values, false}, sum); }, "not contiguous");
+  const packed_matrix tiled{values, true};
+  const rows_of_three rows{values, 2, 3};
+  expect_invalid([&] { fanin::transform_reduce(exec, tiled, rows, product, sum); }, "dimensions differ");
+  expect_invalid([&] { fanin::transform_reduce(exec, tiled, tiled, product, sum); }, "laid out differently");
+}
+
 TEST(errors, derive_from_one_base) {
   static_assert(std::is_base_of_v<std::runtime_error, fanin::error>);
   static_assert(std::is_base_of_v<fanin::error, fanin::invalid_argument>);

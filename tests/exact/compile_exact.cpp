@@ -13,6 +13,9 @@ double f(const std::vector<double>& x) {
   return fanin::reduce(fanin::serial{}, x, fanin::exact_sum<double>{});
 #elif defined(THE_DOT)
   fanin::exact_dot(fanin::serial{}, x, x);
+#elif defined(THE_DOT_INTO)
+  double dot = 0;
+  fanin::exact_dot_into(&dot, fanin::serial{}, x, x);
 #endif
   return x.empty() ? 0 : x.front();
 }

@@ -298,6 +298,9 @@ void check_views(Exec& exec) {
   EXPECT_EQ(fanin::reduce(exec, matrix("empty", 0, 6), sum), 0);
   const auto strided = Kokkos::LayoutStride(4, 1, 6, 4);
   EXPECT_EQ(fanin::reduce(exec, Kokkos::View<double**, Kokkos::LayoutStride, Space>(left.data(), strided), sum), 3660);
+  const auto overlapping = Kokkos::LayoutStride(2, 5, 3, 0);  // which says that it is contiguous
+  const Kokkos::View<double**, Kokkos::LayoutStride, Space> twice(left.data(), overlapping);
+  fanin_test::expect_invalid([&] { fanin::reduce(exec, twice, sum); }, "not contiguous");
 
   fanin::buffer<double, Exec> beside(exec, std::vector<double>{1, 2, 3, 4});
   expect_refused(exec, Kokkos::subview(left, 2, Kokkos::ALL), beside);

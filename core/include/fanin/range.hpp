@@ -49,7 +49,10 @@ class range_policy {
 namespace detail {
 
 template <class T>
-concept index_value = std::integral<T> && !std::same_as<T, bool>;
+concept character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+template <class T>
+concept index_value = std::integral<T> && !std::same_as<T, bool> && !character<T>;
 
 template <index_value T>
 std::int64_t to_index(T value) {

@@ -61,6 +61,58 @@ concept tells_contiguous = has_data<X> && requires(const X& x) {
 };
 
 template <class X>
+concept has_extents = requires(const X& x, std::size_t r) {
+  { x.rank() } -> std::convertible_to<std::size_t>;
+  { x.extent(r) } -> std::convertible_to<std::size_t>;
+};
+
+/// Of an mdspan without dimensions, or whose layout has none (tiles, packed triangles), stride() may be there and not
+/// compile.
+template <class X>
+concept has_no_dimensions = requires { typename std::bool_constant<(X::rank() == 0)>; } && (X::rank() == 0);
+template <class X>
+concept has_no_strides =
+    requires { typename std::bool_constant<X::is_always_strided()>; } && !X::is_always_strided();
+
+template <class X>
+concept has_strides = has_extents<X> && !has_no_dimensions<X> && !has_no_strides<X> && requires(const X& x, std::size_t r) {
+  { x.stride(r) } -> std::convertible_to<std::size_t>;
+};
+
+/// Whether every element has a place of its own and there is nothing between them.
+template <has_strides X>
+constexpr bool strides_fill(const X& xs) {
+  const auto rank = static_cast<std::size_t>(xs.rank());
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < rank; ++r) left += static_cast<std::size_t>(xs.extent(r)) > 1 ? 1 : 0;
+  for (std::size_t filled = 1; left > 0; --left) {
+    std::size_t next = 0;
+    while (next < rank && !(static_cast<std::size_t>(xs.extent(next)) > 1 &&
+                            static_cast<std::size_t>(xs.stride(next)) == filled)) {
+      ++next;
+    }
+    if (next == rank) return false;
+    filled *= static_cast<std::size_t>(xs.extent(next));
+  }
+  return true;
+}
+
+/// Whether the elements of an array that is not empty stand side by side, as it says itself. Views that overlap
+/// themselves call that contiguous, packed triangles of matrices exhaustive.
+template <class X>
+constexpr bool says_contiguous(const X& xs) {
+  if constexpr (has_strides<X>) {
+    return strides_fill(xs);
+  } else if constexpr (tells_contiguous<X>) {
+    return xs.span_is_contiguous() && static_cast<std::size_t>(xs.span()) == static_cast<std::size_t>(xs.size());
+  } else if constexpr (requires { xs.is_unique(); }) {
+    return xs.is_exhaustive() && xs.is_unique();
+  } else {
+    return xs.is_exhaustive();
+  }
+}
+
+template <class X>
 constexpr void check_array() {
   static_assert(
       array<X>,
@@ -79,12 +131,12 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
                            "copy of it, or its elements by index with fanin::parallel_reduce");
   };
   if constexpr (tells_contiguous<X>) {
-    if (size != 0 && !(xs.span_is_contiguous() && static_cast<std::size_t>(xs.span()) == size)) refuse();
+    if (size != 0 && !says_contiguous(xs)) refuse();
   } else if constexpr (has_data_handle<X>) {
     static_assert(std::is_same_v<typename X::reference, typename X::element_type&>,
                   "fanin: this mdspan's accessor gives something else than the elements: reduce it by index, with "
                   "fanin::parallel_reduce");
-    if (size != 0 && !xs.is_exhaustive()) refuse();
+    if (size != 0 && !says_contiguous(xs)) refuse();
   } else {
     static_assert(known_contiguous<X>,
                   "fanin: this type has data() and size(), but does not say that its elements stand side by side: if "
@@ -93,25 +145,26 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
   return {data_of(xs), size};
 }
 
-template <class X>
-concept has_shape = requires(const X& x, std::size_t r) {
-  { x.rank() } -> std::convertible_to<std::size_t>;
-  { x.extent(r) } -> std::convertible_to<std::size_t>;
-  { x.stride(r) } -> std::convertible_to<std::size_t>;
-};
-
 /// Whether the same place in memory is the same element of both: not of matrices of different layouts. An array of one
 /// dimension, or of none that it tells of, goes with all others.
 template <class X, class Y>
 constexpr bool layouts_agree([[maybe_unused]] const X& xs, [[maybe_unused]] const Y& ys) {
-  if constexpr (has_shape<X> && has_shape<Y>) {
+  if constexpr (has_extents<X> && has_extents<Y>) {
     const auto rank = static_cast<std::size_t>(xs.rank());
     if (rank < 2 || static_cast<std::size_t>(ys.rank()) < 2) return true;
     if (static_cast<std::size_t>(ys.rank()) != rank) return false;
     for (std::size_t r = 0; r < rank; ++r) {
-      const auto extent = static_cast<std::size_t>(xs.extent(r));
-      if (static_cast<std::size_t>(ys.extent(r)) != extent) return false;
-      if (extent > 1 && static_cast<std::size_t>(xs.stride(r)) != static_cast<std::size_t>(ys.stride(r))) return false;
+      if (static_cast<std::size_t>(xs.extent(r)) != static_cast<std::size_t>(ys.extent(r))) return false;
+    }
+    if constexpr (has_strides<X> && has_strides<Y>) {
+      for (std::size_t r = 0; r < rank; ++r) {
+        const bool counts = static_cast<std::size_t>(xs.extent(r)) > 1;
+        if (counts && static_cast<std::size_t>(xs.stride(r)) != static_cast<std::size_t>(ys.stride(r))) return false;
+      }
+    } else if constexpr (requires { xs.mapping() == ys.mapping(); }) {
+      return xs.mapping() == ys.mapping();
+    } else {
+      return false;
     }
   }
   return true;

@@ -37,4 +37,14 @@ void exact_norm2_squared(Exec&&, const X&) {
   (void)detail::exact_refused<X>{};
 }
 
+template <class T, class Exec, class X, class Y>
+void exact_dot_into(T*, Exec&&, const X&, const Y&) {
+  (void)detail::exact_refused<X>{};
+}
+
+template <class T, class Exec, class X>
+void exact_norm2_squared_into(T*, Exec&&, const X&) {
+  (void)detail::exact_refused<X>{};
+}
+
 }  // namespace fanin

@@ -59,6 +59,7 @@ struct functor_traits {
 /// Refuses, in words, what the contract refuses; instantiated by every entry point that takes a functor.
 template <class F, class... Reducer>
 constexpr void check_functor() {
+  static_assert(!std::is_function_v<F>, "fanin: a function is no functor: give its address, &f");
   using traits = functor_traits<F, reducer_state_t<Reducer>...>;
   static_assert(!(traits::takes_value && (traits::takes_accumulator || traits::takes_copy)),
                 "fanin: the functor fits both f(i) and f(i, acc&...): keep one of the two forms");
@@ -84,6 +85,7 @@ constexpr void check_functor() {
 /// The same for parallel_for.
 template <class F>
 constexpr void check_for_functor() {
+  static_assert(!std::is_function_v<F>, "fanin: a function is no functor: give its address, &f");
   static_assert(std::is_invocable_v<const F&, std::int64_t>,
                 "fanin: parallel_for needs a functor callable, as const, as f(i)");
   if constexpr (std::is_invocable_v<const F&, std::int64_t> && has_plain_call<F>) {
