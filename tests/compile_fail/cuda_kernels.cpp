@@ -61,6 +61,10 @@ struct counts {
   FANIN_FUNCTION int result(const counters& acc) const { return acc.count[0]; }
 };
 int use(fanin::cuda& gpu, std::span<const unsigned> x) { return fanin::reduce(gpu, x, counts{}); }
+#elif defined(LONG_DOUBLE)
+long double use(fanin::cuda& gpu, std::span<const long double> x) {
+  return fanin::reduce(gpu, x, fanin::sum<long double>{});
+}
 #elif defined(POINTER_INTO)
 FANIN_FUNCTION double of_index(std::int64_t i) { return static_cast<double>(i); }
 void use(fanin::cuda& gpu, double* out) {

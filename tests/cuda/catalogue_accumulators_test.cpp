@@ -152,6 +152,46 @@ TEST_F(catalogue_own, accumulators_that_need_a_larger_slot_together) {
   }
 }
 
+/// Each fits a shuffle; one of every warp's are too many for shared memory.
+template <std::size_t... I>
+auto sums_of_octets(const octet* x, std::size_t n, fanin::cuda& gpu, std::index_sequence<I...>) {
+  return fanin::parallel_reduce(fanin::range(gpu, n), at<octet>{x}, ((void)I, fanin::sum<octet>{})...);
+}
+
+TEST_F(catalogue_own, many_accumulators_that_travel_together) {
+  fanin::cuda gpu;
+  std::vector<octet> host(5'003);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i].lane[i % 8] = static_cast<std::int64_t>(i + 1);
+  const mirrored<octet> x(gpu, host);
+  const octet expected = fanin::reduce(fanin::serial{}, host, fanin::sum<octet>{});
+  const auto got = sums_of_octets(x.there(0, host.size()).data(), host.size(), gpu, std::make_index_sequence<22>{});
+  EXPECT_EQ(fanin::get<0>(got), expected);
+  EXPECT_EQ(fanin::get<21>(got), expected);
+}
+
+/// Elements that cannot be made first and filled then.
+struct made_whole {
+  const std::int32_t number;
+  explicit FANIN_FUNCTION made_whole(std::int32_t of) : number(of) {}
+};
+struct sum_of_made_whole {
+  using value_type = made_whole;
+  using accumulator_type = std::int64_t;
+  FANIN_FUNCTION std::int64_t identity() const { return 0; }
+  FANIN_FUNCTION void fold(std::int64_t& acc, const made_whole& value, std::int64_t) const { acc += value.number; }
+  FANIN_FUNCTION void join(std::int64_t& into, std::int64_t from) const { into += from; }
+};
+
+TEST_F(catalogue_own, elements_without_a_default) {
+  fanin::cuda gpu;
+  const mirrored<std::int32_t> x(gpu, make_data<std::int32_t>(data::random_signed, 5'003));
+  const auto whole = [](std::span<const std::int32_t> numbers) {
+    return std::span(reinterpret_cast<const made_whole*>(numbers.data()), numbers.size());
+  };
+  EXPECT_EQ(fanin::reduce(gpu, whole(x.there(1, 5'000)), sum_of_made_whole{}),
+            fanin::reduce(fanin::serial{}, whole(x.host(1, 5'000)), sum_of_made_whole{}));
+}
+
 /// A bulk copy's elements are folded from shared memory: by a span.
 TEST_F(catalogue_own, bulk_copies_fold_into_thread_states) {
   fanin::cuda gpu;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "cuda/gpu_test.hpp"
@@ -39,6 +40,16 @@ void check_denormals() {
 }
 
 using cuda_fast_math = gpu_test;
+
+TEST_F(cuda_fast_math, denormal_floats_are_not_zero) {
+  fanin::cuda gpu;
+  const std::vector<float> host(100, std::numeric_limits<float>::denorm_min());
+  const placed<float, fanin::cuda> x(gpu, host);
+  const auto [all, any] = fanin::parallel_reduce(fanin::range(gpu, host.size()), at<float>{x.data()},
+                                                 fanin::land<float>{}, fanin::lor<float>{});
+  EXPECT_EQ(all, 1);
+  EXPECT_EQ(any, 1);
+}
 
 TEST_F(cuda_fast_math, denormal_floats_have_their_order) { check_denormals<float>(); }
 TEST_F(cuda_fast_math, denormal_doubles_have_their_order) { check_denormals<double>(); }

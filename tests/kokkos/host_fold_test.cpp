@@ -177,6 +177,10 @@ void extremes_while_flushing() {
       EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::max<T>{}), right.max)) << n;
       compare_all<Space>(values, "denormals");
     }
+    const std::vector<T> least(n, std::numeric_limits<T>::denorm_min());
+    const fanin::kokkos<Space> exec;
+    EXPECT_EQ(fanin::reduce(exec, least, fanin::land<T>{}), 1) << n;
+    EXPECT_EQ(fanin::reduce(exec, least, fanin::lor<T>{}), 1) << n;
     compare_all<Space>(some_of<T>({T{0}, -T{0}, T{1}, std::numeric_limits<T>::quiet_NaN()}, n, 6), "zeros and NaN");
   }
 }

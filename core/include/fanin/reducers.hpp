@@ -406,13 +406,27 @@ struct min_max_loc {
   }
 };
 
+namespace detail {
+
+/// Not zero; of floating-point numbers by their bits, since a denormal may pass for zero otherwise.
+template <class T>
+FANIN_FUNCTION constexpr bool is_true(const T& x) {
+  if constexpr (is_ieee<T>) {
+    return static_cast<bits_of_float<T>>(std::bit_cast<bits_of_float<T>>(x) & ~ordering<T>::sign) != 0;
+  } else {
+    return x != T{};
+  }
+}
+
+}  // namespace detail
+
 /// Whether every element is true (not zero). The result is T{1} or T{0}. Empty: true.
 template <class T = bool>
 struct land {
   using value_type = T;
   FANIN_FUNCTION constexpr T identity() const { return static_cast<T>(1); }
   FANIN_FUNCTION constexpr void join(T& into, const T& from) const {
-    into = static_cast<T>(into != T{} && from != T{});
+    into = static_cast<T>(detail::is_true(into) && detail::is_true(from));
   }
 };
 
@@ -422,7 +436,7 @@ struct lor {
   using value_type = T;
   FANIN_FUNCTION constexpr T identity() const { return static_cast<T>(0); }
   FANIN_FUNCTION constexpr void join(T& into, const T& from) const {
-    into = static_cast<T>(into != T{} || from != T{});
+    into = static_cast<T>(detail::is_true(into) || detail::is_true(from));
   }
 };
 

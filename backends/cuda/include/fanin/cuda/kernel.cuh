@@ -130,18 +130,31 @@ inline constexpr bool hands_over_parcels = finishes_in_scratch<Strategy, Composi
                                            Strategy::recipe.memory != cuda_stage::memory::global &&
                                            Composite::largest_beside_scratch <= largest_shuffled_accumulator;
 
+/// Whether accumulators are too large to travel through shuffles: one of them, or all together, of which the block's
+/// warps then leave one each in shared memory.
+template <class Composite>
+inline constexpr bool travels_through_slots =
+    Composite::largest_accumulator > largest_shuffled_accumulator ||
+    32 * sizeof(typename Composite::accumulator_type) > 40 * 1024;
+
 /// Of the accumulators that threads hand each other: one reducer's after the other's, but through slots all together.
 template <class Strategy, class Composite>
-inline constexpr std::size_t largest_travelling = finishes_in_scratch<Strategy, Composite>
-                                                      ? Composite::largest_beside_scratch
-                                                  : Composite::largest_accumulator > largest_shuffled_accumulator
-                                                      ? sizeof(typename Composite::accumulator_type)
-                                                      : Composite::largest_accumulator;
+inline constexpr std::size_t largest_travelling =
+    finishes_in_scratch<Strategy, Composite> ? Composite::largest_beside_scratch
+    : travels_through_slots<Composite>       ? sizeof(typename Composite::accumulator_type)
+                                             : Composite::largest_accumulator;
 
 /// What a kernel needs of a block's shared memory before any of it is asked for at launch, for accumulators alone.
 template <class Strategy, class Composite>
 inline constexpr std::size_t accumulators_in_block =
     sizeof(typename Composite::accumulator_type) * (Strategy::recipe.cluster_size > 1 ? 8 : 1);
+
+template <class Composite>
+inline constexpr bool computes_long_doubles = false;
+template <class... Reducer>
+inline constexpr bool computes_long_doubles<composite<Reducer...>> =
+    ((std::is_same_v<reducer_value_t<Reducer>, long double> || std::is_same_v<reducer_accumulator_t<Reducer>, long double>) ||
+     ...);
 
 /// Refuses what does not fit, with the bytes in the compiler's own words (Bytes).
 template <std::size_t Bytes>

@@ -167,6 +167,9 @@ cuda_partials enqueue(cuda_session& session, const cuda_tuning& tuning, const So
                       const cuda_destination<typename Composite::result_type>& destination) {
   using cuda_stage::grid;
   check_accumulators_fit<accumulators_in_block<Strategy, Composite>>();
+  static_assert(!computes_long_doubles<Composite>,
+                "fanin: long double is no type for the CUDA backend: a device computes it as double; sum doubles, or "
+                "reduce on a host");
   cuda_partials left;
   cuda_plan plan;
   if constexpr (Strategy::recipe.grid == grid::launch_per_halving) {

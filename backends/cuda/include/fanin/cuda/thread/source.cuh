@@ -180,9 +180,11 @@ struct wide_element_at {
   }
 };
 
+/// Vectors of elements are made first and loaded then.
 template <class T>
 inline constexpr bool fits_vectors =
-    std::is_trivially_copyable_v<T> && sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && std::is_copy_assignable_v<T> &&
+    sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0;
 
 /// The alignment that 16-byte loads ask of an array of T; 0 for a type that does not fit them, or is
 /// bitwise copyable without the language knowing it.
