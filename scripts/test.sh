@@ -10,7 +10,7 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   format    clang-format
   host      serial and Kokkos (Serial, OpenMP), examples, README snippets, compile-fail tests
   install   consumers outside the tree, by find_package and by add_subdirectory
-  asan      the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
+  asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer
   fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 60); exact sums, a third of that twice
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has

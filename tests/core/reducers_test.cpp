@@ -36,8 +36,8 @@ struct plain_bits {
 }  // namespace fanin_test
 
 template <>
-struct fanin::ordering<fanin_test::plain_bits> : fanin::ieee_ordering<fanin_test::plain_bits, std::uint32_t{0x7f800000}> {
-};
+struct fanin::ordering<fanin_test::plain_bits>
+    : fanin::ieee_ordering<fanin_test::plain_bits, std::uint32_t{0x7f800000}> {};
 
 template <>
 struct fanin::ordering<fanin_test::date> {
@@ -184,8 +184,9 @@ TEST(reducers, values_of_many_bytes) {
   std::vector<large> x(3);
   for (std::size_t i = 0; i < x.size(); ++i) x[i].number = static_cast<double>(i + 1);
   EXPECT_EQ(fanin::get<1>(fanin::reduce(fanin::serial{}, x, sum_of_numbers{}, sum_of_numbers{})), 6);
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(fanin::serial{}, 3),
-                                   [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; }, sum_of_numbers{}),
+  EXPECT_EQ(fanin::parallel_reduce(
+                fanin::range(fanin::serial{}, 3), [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; },
+                sum_of_numbers{}),
             6);
 }
 

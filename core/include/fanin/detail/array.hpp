@@ -71,13 +71,13 @@ concept has_extents = requires(const X& x, std::size_t r) {
 template <class X>
 concept has_no_dimensions = requires { typename std::bool_constant<(X::rank() == 0)>; } && (X::rank() == 0);
 template <class X>
-concept has_no_strides =
-    requires { typename std::bool_constant<X::is_always_strided()>; } && !X::is_always_strided();
+concept has_no_strides = requires { typename std::bool_constant<X::is_always_strided()>; } && !X::is_always_strided();
 
 template <class X>
-concept has_strides = has_extents<X> && !has_no_dimensions<X> && !has_no_strides<X> && requires(const X& x, std::size_t r) {
-  { x.stride(r) } -> std::convertible_to<std::size_t>;
-};
+concept has_strides =
+    has_extents<X> && !has_no_dimensions<X> && !has_no_strides<X> && requires(const X& x, std::size_t r) {
+      { x.stride(r) } -> std::convertible_to<std::size_t>;
+    };
 
 /// Whether every element has a place of its own and there is nothing between them.
 template <has_strides X>
@@ -87,8 +87,8 @@ constexpr bool strides_fill(const X& xs) {
   for (std::size_t r = 0; r < rank; ++r) left += static_cast<std::size_t>(xs.extent(r)) > 1 ? 1 : 0;
   for (std::size_t filled = 1; left > 0; --left) {
     std::size_t next = 0;
-    while (next < rank && !(static_cast<std::size_t>(xs.extent(next)) > 1 &&
-                            static_cast<std::size_t>(xs.stride(next)) == filled)) {
+    while (next < rank &&
+           !(static_cast<std::size_t>(xs.extent(next)) > 1 && static_cast<std::size_t>(xs.stride(next)) == filled)) {
       ++next;
     }
     if (next == rank) return false;

@@ -133,9 +133,8 @@ inline constexpr bool hands_over_parcels = finishes_in_scratch<Strategy, Composi
 /// Whether accumulators are too large to travel through shuffles: one of them, or all together, of which the block's
 /// warps then leave one each in shared memory.
 template <class Composite>
-inline constexpr bool travels_through_slots =
-    Composite::largest_accumulator > largest_shuffled_accumulator ||
-    32 * sizeof(typename Composite::accumulator_type) > 40 * 1024;
+inline constexpr bool travels_through_slots = Composite::largest_accumulator > largest_shuffled_accumulator ||
+                                              32 * sizeof(typename Composite::accumulator_type) > 40 * 1024;
 
 /// Of the accumulators that threads hand each other: one reducer's after the other's, but through slots all together.
 template <class Strategy, class Composite>
@@ -153,7 +152,8 @@ template <class Composite>
 inline constexpr bool computes_long_doubles = false;
 template <class... Reducer>
 inline constexpr bool computes_long_doubles<composite<Reducer...>> =
-    ((std::is_same_v<reducer_value_t<Reducer>, long double> || std::is_same_v<reducer_accumulator_t<Reducer>, long double>) ||
+    ((std::is_same_v<reducer_value_t<Reducer>, long double> ||
+      std::is_same_v<reducer_accumulator_t<Reducer>, long double>) ||
      ...);
 
 /// Refuses what does not fit, with the bytes in the compiler's own words (Bytes).

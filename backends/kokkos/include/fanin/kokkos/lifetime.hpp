@@ -146,8 +146,8 @@ class kokkos_lifetime {
 }  // namespace detail
 
 /// Initialises Kokkos where nobody has, and then finalises it at the end of the scope; where Kokkos is initialised
-/// already, does nothing. Without a scope, Fanin's first use of Kokkos initialises it and process exit finalises it. That
-/// first use is not in the initialiser of an object at namespace scope: Kokkos's own may not have been made yet.
+/// already, does nothing. Without a scope, Fanin's first use of Kokkos initialises it and process exit finalises it.
+/// That first use is not in the initialiser of an object at namespace scope: Kokkos's own may not have been made yet.
 /// After finalize the objects of Kokkos backends throw state_error; memory of a fanin::buffer that outlives it is not
 /// given back. Throws state_error where Kokkos has been finalised.
 class kokkos_scope {
