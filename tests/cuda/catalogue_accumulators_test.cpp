@@ -42,6 +42,23 @@ struct pairs_in_global_memory {
                                              .chunks = 5};
 };
 
+/// One with measured tunings, whose blocks of other sizes would need more shared memory.
+struct tuned_tree {
+  static constexpr const char* name = "tuned_tree";
+  static constexpr const char* purpose = "wide loads, and a tree in shared memory";
+  static constexpr const char* source = "the tests";
+  static constexpr fanin::cuda_recipe recipe{.thread = fanin::cuda_stage::thread::vectorised,
+                                             .block = fanin::cuda_stage::block::interleaved,
+                                             .memory = fanin::cuda_stage::memory::shared,
+                                             .grid = fanin::cuda_stage::grid::last_block,
+                                             .block_size = 512,
+                                             .chunks = 1,
+                                             .blocks_per_sm = 4,
+                                             .loads = 4,
+                                             .elements = 8};
+  static constexpr fanin::cuda_grid_tuning tunings[] = {{.lone_block_size = 1024}};
+};
+
 namespace {
 
 namespace rows = fanin::cuda_strategy;
@@ -239,6 +256,10 @@ TEST_F(catalogue_own, strategies_of_ones_own) {
   fanin::cuda gpu;
   check_own<by_thirds>(gpu);
   check_own<pairs_in_global_memory>(gpu);
+  check_own<tuned_tree>(gpu);
+  const auto x = integers(gpu);
+  for (const std::size_t n : {std::size_t{6'000}, std::size_t{9'000}, std::size_t{12'000}})
+    expect_sum<tuned_tree>(gpu, x, n, {});
 }
 
 }  // namespace

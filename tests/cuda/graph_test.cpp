@@ -42,6 +42,16 @@ struct takes_a_while {
   }
 };
 
+/// 20 milliseconds of a warp.
+struct takes_long {
+  FANIN_FUNCTION std::int64_t operator()([[maybe_unused]] std::int64_t i) const {
+#if defined(__CUDA_ARCH__)
+    for (int k = 0; k < 20'000; ++k) __nanosleep(1'000);
+#endif
+    return 1;
+  }
+};
+
 /// A captured graph, ready to launch.
 class replay {
  public:
@@ -379,6 +389,34 @@ TEST_F(cuda_graphs, the_legacy_stream_is_refused_beside_a_blocking_stream_in_cap
     }
   }
   EXPECT_EQ(fanin::reduce(legacy, x.span(), sum), expected);
+}
+
+/// A capture that begins while a call on the legacy stream waits: that call must not ask the stream then.
+TEST_F(cuda_graphs, a_call_that_waits_on_the_legacy_stream_leaves_a_later_capture_valid) {
+  fanin::cuda legacy(cudaStream_t{nullptr});
+  const test_stream capturing(cudaStreamDefault);
+  for (const auto mode : capture_modes) {
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1), takes_a_while{}, sum), 1);
+    std::atomic<bool> has_begun = false;
+    std::int64_t got = 0;
+    std::string words;
+    std::thread waits([&] {
+      has_begun = true;
+      words = words_of(
+          false, [&] { got = fanin::parallel_reduce(fanin::range(legacy, 0, 20), takes_long{}, sum); });
+    });
+    while (!has_begun) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    check(cudaStreamBeginCapture(capturing.get(), mode));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(capturing.get(), &graph), cudaSuccess) << "mode " << mode;
+    waits.join();
+    EXPECT_EQ(words, "");
+    EXPECT_EQ(got, 20);
+    if (graph != nullptr) check(cudaGraphDestroy(graph));
+    cudaGetLastError();
+  }
 }
 
 std::size_t free_memory() {

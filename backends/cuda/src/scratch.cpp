@@ -210,6 +210,9 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
 #else
   FANIN_DETAIL_CHECK_CUDA(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, nullptr, nullptr));
 #endif
+  if (status != cudaStreamCaptureStatusActive) {
+    throw state_error("fanin: the capture of this object's stream has been invalidated; end it and begin another");
+  }
   // Not on this stream, which would capture it.
   const cudaStream_t aside = service_stream();
   auto held = std::make_unique<scratch_block>();

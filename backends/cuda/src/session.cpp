@@ -231,7 +231,8 @@ void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
       if (deliver()) return;
       pause();
     }
-    if (is_at_rest(state_->stream)) {
+    // Another thread may have begun a capture that the legacy stream must not be asked beside: not before that ends.
+    if (capture_state_of(state_->stream) != capture_state::of_another && is_at_rest(state_->stream)) {
       if (deliver()) return;
       throw error("fanin: the stream came to rest and the kernel delivered no result");
     }

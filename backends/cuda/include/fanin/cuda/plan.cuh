@@ -194,7 +194,8 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
     constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
     const std::int64_t round_of_block = threads_of_block * in_flight;
-    const bool is_default_block = launch.block_size == recipe.block_size;
+    // Another block size would want other shared memory, where that goes by threads.
+    const bool is_default_block = launch.block_size == recipe.block_size && recipe.memory != cuda_stage::memory::shared;
     if (units <= round_of_block && measured.lone_block_size != 0) {
       launch.grid_size = 1;
     } else if (is_default_block && units <= measured.lone_block_size * in_flight) {
