@@ -242,6 +242,12 @@ void sum_in_large_blocks() {
     } catch (const fanin::state_error& e) {
       if (std::string(e.what()).find("cudaDeviceReset") == std::string::npos) leave(e.what());
     }
+    try {
+      fanin::reduce(*gpu, *x, fanin::sum<std::int64_t>{});
+      leave("a buffer of before the reset was read");
+    } catch (const fanin::error& e) {
+      if (std::string(e.what()).find("cudaDeviceReset") == std::string::npos) leave(e.what());
+    }
   }
   const memory_after_reset memory;
   x.reset();

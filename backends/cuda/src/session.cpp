@@ -317,6 +317,8 @@ void check_device_memory(const cuda_handle& handle, const void* pointer, const c
   cudaPointerAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
   if (attributes.type == cudaMemoryTypeUnregistered) {
+    const device_scope of_object(device);
+    if (made_context() != handle.state->context) refuse_lost_context(what);  // with which the memory was lost
     throw invalid_argument(std::string(what) +
                            ": the pointer is to host memory, which a device does not reach; use a "
                            "fanin::buffer, cudaMalloc or pinned memory");
