@@ -52,6 +52,8 @@ if(FANIN_ENABLE_KOKKOS AND NOT FANIN_KOKKOS_NEEDS_CUDA)
     get_filename_component(fanin_pc_kokkos "${Kokkos_DIR}/../../.." ABSOLUTE)
     string(APPEND fanin_pc_cflags " -I${fanin_pc_kokkos}/include")
     string(APPEND fanin_pc_libs " -L${fanin_pc_kokkos}/lib")
+  else()
+    string(APPEND fanin_pc_cflags " -I\${includedir}/kokkos")  # the one that was built along
   endif()
   string(APPEND fanin_pc_libs " -L\${libdir} -lkokkoscore -ldl")
   if(Kokkos_ENABLE_OPENMP)
