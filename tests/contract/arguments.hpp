@@ -72,6 +72,9 @@ TYPED_TEST(arguments, misaligned_arrays) {
   expect_invalid([&] { fanin::transform_reduce_into(out.pointer(), exec, crooked, two, multiply{}, sum); },
                  "fanin::transform_reduce_into: the array's address");
   EXPECT_EQ(fanin::reduce(exec, crooked.first(0), sum), 0);
+  auto* const crooked_out = reinterpret_cast<std::int64_t*>(address + 4);
+  expect_invalid([&] { fanin::reduce_into(crooked_out, exec, two, sum); },
+                 "fanin::reduce_into: the destination's address");
 }
 
 TYPED_TEST(arguments, null_destinations) {

@@ -98,7 +98,17 @@ cuda::cuda(cudaStream_t stream, std::shared_ptr<detail::cuda_resource> resource)
     : state_{detail::make_borrowing_state(stream, std::move(resource))} {}
 cuda::cuda(cuda&&) noexcept = default;
 cuda& cuda::operator=(cuda&&) noexcept = default;
-cuda::~cuda() = default;
+cuda::~cuda() {
+  if (state_ == nullptr || state_.use_count() == 1) return;
+  // Another thread copies a buffer of this object's just now, and keeps the rest of it alive.
+  try {
+    const std::lock_guard lock(state_->mutex);
+    if (detail::capture_state_of(state_->stream) == detail::capture_state::none)
+      detail::wait_for_stream(state_->stream);
+  } catch (const std::exception&) {
+    // A destructor has nowhere to report to.
+  }
+}
 
 detail::cuda_handle cuda::handle() const {
   if (!state_) throw state_error("fanin::cuda: this object was moved from; use the one that it was moved to");

@@ -163,7 +163,7 @@ void cuda_state::release() noexcept {
     cudaStream_t order = stream;
     if (capture_state_of(stream) == capture_state::none) {
       static_cast<void>(cudaStreamSynchronize(stream));
-    } else if (resource != nullptr) {
+    } else {
       order = stream_after_everything();
     }
     outgrown.insert(outgrown.end(), {plain_scratch, tagged_scratch});

@@ -3,6 +3,7 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
@@ -16,9 +17,14 @@ namespace fanin {
 
 namespace detail {
 
-inline void check_destination(bool is_null, const char* call) {
-  if (is_null) {
+template <class Result>
+void check_destination(const Result* out, const char* call) {
+  if (out == nullptr) {
     throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");
+  }
+  if (reinterpret_cast<std::uintptr_t>(out) % alignof(Result) != 0) {
+    throw invalid_argument(std::string(call) + ": the destination's address is no multiple of its type's alignment, " +
+                           std::to_string(alignof(Result)) + " bytes");
   }
 }
 
@@ -58,7 +64,7 @@ template <class Exec, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
                           const F& f, const Reducer&... reducers) {
   detail::check_functor<F, Reducer...>();
-  detail::check_destination(out == nullptr, "fanin::parallel_reduce_into");
+  detail::check_destination(out, "fanin::parallel_reduce_into");
   backend<Exec>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
   backend<Exec>::reduce_into(range.handle(), label.get(), out, range.first(), range.size(), f,
                              detail::make_composite(reducers...));

@@ -155,7 +155,7 @@ void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Ex
   detail::check_array<X>();
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto view = detail::view_of(xs, "fanin::reduce_into");
-  detail::check_destination(out == nullptr, "fanin::reduce_into");
+  detail::check_destination(out, "fanin::reduce_into");
   backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
   const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
   backend<object>::reduce_span_into(handle, label.get(), out, view.data(), count, detail::make_composite(reducers...));
@@ -193,7 +193,7 @@ template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
 void transform_reduce_into(detail::call_label label, detail::transform_result_t<Argument...>* out, Exec&& exec,
                            const Argument&... arrays_f_reducers) {
-  detail::check_destination(out == nullptr, "fanin::transform_reduce_into");
+  detail::check_destination(out, "fanin::transform_reduce_into");
   const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
     parallel_reduce_into(label, out, range, f, reducers...);
   };

@@ -40,6 +40,9 @@ constexpr void check_device_functor() {
       !std::is_pointer_v<written>,
       "fanin: a function pointer is no functor for the CUDA backend: where it points a device may not follow. "
       "Write a FANIN_LAMBDA, or a struct whose operator() const is a FANIN_FUNCTION, that calls the function");
+  static_assert(
+      !std::is_polymorphic_v<written>,
+      "fanin: a functor with virtual functions is none for the CUDA backend: a copy of it finds the host's there");
   static_assert(!is_host_lambda<written>(),
                 "fanin: a plain lambda is no functor for the CUDA backend: it is compiled for the host alone. Begin it "
                 "with FANIN_LAMBDA in place of [=]");
