@@ -402,8 +402,7 @@ TEST_F(cuda_graphs, a_call_that_waits_on_the_legacy_stream_leaves_a_later_captur
     std::string words;
     std::thread waits([&] {
       has_begun = true;
-      words = words_of(
-          false, [&] { got = fanin::parallel_reduce(fanin::range(legacy, 0, 20), takes_long{}, sum); });
+      words = words_of(false, [&] { got = fanin::parallel_reduce(fanin::range(legacy, 0, 20), takes_long{}, sum); });
     });
     while (!has_begun) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
