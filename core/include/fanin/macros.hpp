@@ -36,10 +36,3 @@
 #else
 #define FANIN_DETAIL_EXCESS_PRECISION 0
 #endif
-
-/// For what every shared library of a program has for itself.
-#if defined(__GNUC__)
-#define FANIN_DETAIL_HIDDEN __attribute__((visibility("hidden")))
-#else
-#define FANIN_DETAIL_HIDDEN
-#endif

@@ -25,10 +25,10 @@ struct cuda_plan {
 /// What the device says of one kernel, asked once per device and block size, and again in a new context, which does not
 /// know how much shared memory the kernel was allowed. `Key` names the kernel: the type of a function does not, kernels
 /// of different strategies share it.
-/// Hidden: of two libraries that a program loads, each has kernels of its own by the same names.
+/// Static: of two libraries that a program loads, each has kernels of its own by the same names.
 template <class... Key>
-FANIN_DETAIL_HIDDEN cuda_kernel_facts facts_of(const void* kernel, const cuda_session& session, int block_size,
-                                               std::size_t shared_bytes) {
+static cuda_kernel_facts facts_of(const void* kernel, const cuda_session& session, int block_size,
+                                  std::size_t shared_bytes) {
   constexpr int devices = 64;
   // Context and block size, blocks, compute capability, early start: 20, 12, 16, 8 and 8 bits.
   static std::atomic<std::uint64_t> known[devices];
