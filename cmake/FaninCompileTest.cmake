@@ -9,7 +9,7 @@ if(NOT command MATCHES "\"command\": \"(.*)\",?$")
   message(FATAL_ERROR "compile_commands.json has no command for ${TARGET}: these tests need Ninja or Makefiles.")
 endif()
 string(REGEX REPLACE "\\\\([\"\\\\])" "\\1" command "${CMAKE_MATCH_1}") # JSON's escapes
-if(NOT command MATCHES " -o ([^ ]*)/[^/ ]+ ")
+if(NOT command MATCHES " -o ([^ ]*)/[^/ ]+( |$)")
   message(FATAL_ERROR "The command for ${TARGET} names no object: ${command}")
 endif()
 file(MAKE_DIRECTORY "${BUILD_DIR}/${CMAKE_MATCH_1}")

@@ -145,6 +145,24 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
   return {data_of(xs), size};
 }
 
+template <class X, class Y>
+constexpr bool have_same_extents(const X& xs, const Y& ys, std::size_t rank) {
+  for (std::size_t r = 0; r < rank; ++r) {
+    if (static_cast<std::size_t>(xs.extent(r)) != static_cast<std::size_t>(ys.extent(r))) return false;
+  }
+  return true;
+}
+
+/// Of dimensions in which there is a next element.
+template <class X, class Y>
+constexpr bool have_same_strides(const X& xs, const Y& ys, std::size_t rank) {
+  for (std::size_t r = 0; r < rank; ++r) {
+    const bool counts = static_cast<std::size_t>(xs.extent(r)) > 1;
+    if (counts && static_cast<std::size_t>(xs.stride(r)) != static_cast<std::size_t>(ys.stride(r))) return false;
+  }
+  return true;
+}
+
 /// Whether the same place in memory is the same element of both: not of matrices of different layouts. An array of one
 /// dimension, or of none that it tells of, goes with all others.
 template <class X, class Y>
@@ -152,15 +170,9 @@ constexpr bool layouts_agree([[maybe_unused]] const X& xs, [[maybe_unused]] cons
   if constexpr (has_extents<X> && has_extents<Y>) {
     const auto rank = static_cast<std::size_t>(xs.rank());
     if (rank < 2 || static_cast<std::size_t>(ys.rank()) < 2) return true;
-    if (static_cast<std::size_t>(ys.rank()) != rank) return false;
-    for (std::size_t r = 0; r < rank; ++r) {
-      if (static_cast<std::size_t>(xs.extent(r)) != static_cast<std::size_t>(ys.extent(r))) return false;
-    }
+    if (static_cast<std::size_t>(ys.rank()) != rank || !have_same_extents(xs, ys, rank)) return false;
     if constexpr (has_strides<X> && has_strides<Y>) {
-      for (std::size_t r = 0; r < rank; ++r) {
-        const bool counts = static_cast<std::size_t>(xs.extent(r)) > 1;
-        if (counts && static_cast<std::size_t>(xs.stride(r)) != static_cast<std::size_t>(ys.stride(r))) return false;
-      }
+      return have_same_strides(xs, ys, rank);
     } else if constexpr (requires { xs.mapping() == ys.mapping(); }) {
       return xs.mapping() == ys.mapping();
     } else {
