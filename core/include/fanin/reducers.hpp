@@ -183,6 +183,12 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
     if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
   }
 #endif
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, double>) {  // of which no flag changes the comparison
+    if (a < b) return a;
+    return b < a || b != b || (b == a && is_negative(b)) ? b : a;
+  }
+#endif
   if (is_surely_below(a, b)) [[likely]] {
     return a;
   }
@@ -195,6 +201,12 @@ FANIN_FUNCTION constexpr T maximum(T a, T b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (has_cuda_extremes<T>) {
     if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
+  }
+#endif
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, double>) {
+    if (b < a) return a;
+    return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
   }
 #endif
   if (is_surely_below(b, a)) [[likely]] {
