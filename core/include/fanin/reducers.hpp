@@ -17,9 +17,9 @@
 /// The built-in reducers. Identities: +-infinity for floating-point minima and maxima, the numeric limits for integers,
 /// and for other types what fanin::ordering says. Integers wrap (computed unsigned). The identity is always folded in,
 /// so that a sum of {-0.0} is +0. Extremes of floating-point types of 2, 4 and 8 bytes are those of the values as they
-/// are, whatever the flags of a unit
-/// (-ffast-math) and the modes of a thread (flush-to-zero, denormals as zeros). Of other reducers a unit compiled with
-/// -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity and -0.
+/// are, whatever the flags of a unit (-ffast-math) and the modes of a thread (flush-to-zero, denormals as zeros). Of
+/// other reducers a unit compiled with -ffast-math or -ffinite-math-only gives up what is said here of NaN, infinity
+/// and -0.
 
 // Reductions in a shared library bear these types' names, and are seen only where these are.
 #pragma GCC visibility push(default)
@@ -27,8 +27,8 @@
 namespace fanin {
 
 /// An element and where it stands: the smallest index among equals, -1 for an empty range (fanin::merge joins results
-/// of parts, of which some may be empty). As the accumulator of a
-/// `_loc` reducer, the index of no element yet is INT64_MAX.
+/// of parts, of which some may be empty). As the accumulator of a `_loc` reducer, the index of no element yet is
+/// INT64_MAX.
 template <class T>
 struct value_index {
   T value;

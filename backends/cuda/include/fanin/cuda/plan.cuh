@@ -24,8 +24,8 @@ struct cuda_plan {
 
 /// What the device says of one kernel, asked once per device and block size, and again in a new context, which does not
 /// know how much shared memory the kernel was allowed. `Key` names the kernel: the type of a function does not, kernels
-/// of different strategies share it.
-/// Static: of two libraries that a program loads, each has kernels of its own by the same names.
+/// of different strategies share it. Static, since of two libraries that a program loads each has kernels of its own by
+/// the same names.
 template <class... Key>
 static cuda_kernel_facts facts_of(const void* kernel, const cuda_session& session, int block_size,
                                   std::size_t shared_bytes) {
