@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fanin/cuda/block/combine.cuh>
+#include <fanin/cuda/device/grid_order.cuh>
 #include <fanin/cuda/grid/cluster.cuh>
 #include <fanin/cuda/grid/last_block.cuh>
 #include <fanin/cuda/grid/watched_flushes.cuh>
@@ -293,20 +294,6 @@ __device__ void begin_scratch(const Composite& c, typename Composite::accumulato
     scratch = c.identity();
   }
   __syncthreads();
-}
-
-/// A grid that was started before the end of those before it in its stream waits for them here, before it touches
-/// memory, and lets the next one start. Nothing where the code or the launch does not support it.
-///
-/// It waits for all of them, not for the one before it alone: "all prerequisite grids in flight" (PTX ISA,
-/// griddepcontrol). A kernel of somebody else's may start early, wait for nothing and be gone while those before it
-/// still write; on an H200 no wait was passed before their end, in a stream and in a graph, behind one such kernel and
-/// three (tests/cuda/streams_test.cpp).
-__device__ inline void wait_for_grid_before() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
 }
 
 /// thread -> block -> cluster -> grid, as the strategy's recipe says.

@@ -3,27 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
+#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/reducer/rank.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/tuple.hpp>
 
 namespace fanin::detail {
-
-/// __shfl_down_sync of all 32 lanes for any trivially copyable type, word by word.
-template <class T>
-__device__ T shuffle_down(const T& value, unsigned delta) {
-  constexpr int words = (sizeof(T) + 3) / 4;
-  std::uint32_t word[words] = {};
-  memcpy(word, &value, sizeof(T));
-#pragma unroll
-  for (int k = 0; k < words; ++k) word[k] = __shfl_down_sync(0xffffffffu, word[k], delta);
-  T moved;
-  memcpy(&moved, word, sizeof(T));
-  return moved;
-}
 
 /// Lane 0 gets the warp's 32 values, joined as a tree: 5 steps, no barrier, no memory.
 template <class R, class T>
@@ -36,16 +23,14 @@ __device__ void shuffle_in_warp(const R& reducer, T& value) {
 /// redux took 0.08 us of 1.2 for 2^10 int32 and 0.2 of 2.9 for 2^18.
 template <class R, class T>
 __device__ void combine_one_in_warp(const R& reducer, T& value) {
-#if __CUDA_ARCH__ >= 800
-  constexpr unsigned all = 0xffffffffu;
-  if constexpr (is_word_sum<R>) {
-    value = static_cast<T>(__reduce_add_sync(all, static_cast<unsigned>(value)));
-  } else if constexpr (is_ranked<R>) {
+  if constexpr (has_redux && is_word_sum<R>) {
+    value = static_cast<T>(sum_in_warp(static_cast<std::uint32_t>(value)));
+  } else if constexpr (has_redux && is_ranked<R>) {
     auto rank = R::rank(value);
     bool leads = true;
 #pragma unroll
     for (std::uint32_t& word : rank.words) {
-      const std::uint32_t least = __reduce_min_sync(all, leads ? word : 0xffffffffu);
+      const std::uint32_t least = least_in_warp(leads ? word : 0xffffffffu);
       leads = leads & (word == least);
       word = least;
     }
@@ -53,9 +38,6 @@ __device__ void combine_one_in_warp(const R& reducer, T& value) {
   } else {
     shuffle_in_warp(reducer, value);
   }
-#else
-  shuffle_in_warp(reducer, value);
-#endif
 }
 
 template <class... R>

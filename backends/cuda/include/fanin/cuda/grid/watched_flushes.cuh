@@ -148,7 +148,7 @@ __device__ void publish_parcel(const Composite& c, const typename Composite::par
                                const typename Composite::accumulator_type& scratch, const contributor& self,
                                const left_scratches<typename Composite::accumulator_type>& left,
                                const watched_scratch& shared, std::uint32_t number) {
-  const bool leaves = __shfl_sync(0xffffffffu, is_in_scratch(c, parcel, typename Composite::indices{}), 0) != 0;
+  const bool leaves = of_lane_0(is_in_scratch(c, parcel, typename Composite::indices{}));
   if (leaves) {
     copy_by_threads(left.of_block + self.index, scratch, threadIdx.x, 32);
     __syncwarp();

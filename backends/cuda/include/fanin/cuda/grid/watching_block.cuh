@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <fanin/cuda/device/memory.cuh>
+#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/session.hpp>
 
 /// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
@@ -19,11 +21,6 @@ namespace fanin::detail {
 
 constexpr int tagged_units(std::size_t bytes) { return static_cast<int>((bytes + 11) / 12); }
 
-struct tagged_unit {
-  std::uint32_t payload[3];
-  std::uint32_t tag;
-};
-
 /// Where the blocks of a launch leave tagged units. Nothing else is ever written there: a later launch takes every 16
 /// bytes for a unit, and of values left there one may equal its number. Hence a type of its own, which no stage can
 /// take for scratch of values; launches of all kinds may share it, as the tag is a unit's last word in each.
@@ -32,25 +29,6 @@ struct watched_scratch {
   std::size_t bytes = 0;
   unsigned* launches = nullptr;  ///< how many were closed
 };
-
-__device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
-  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
-  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
-  asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
-               "l"(low), "l"(high)
-               : "memory");
-}
-
-__device__ inline tagged_unit load_unit(const tagged_unit* from) {
-  std::uint64_t low;
-  std::uint64_t high;
-  asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
-               : "=l"(low), "=l"(high)
-               : "l"(from)
-               : "memory");
-  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
-          static_cast<std::uint32_t>(high >> 32)};
-}
 
 /// What hands over one partial result: a block, or the first block of a cluster.
 struct contributor {
@@ -101,7 +79,7 @@ __device__ bool take_partial(T& value, unsigned block, const watched_scratch& sc
 template <class T, class Take>
 __device__ void for_watched(const contributor& self, const watched_scratch& scratch, std::uint32_t number,
                             const Take& take) {
-  constexpr unsigned warp = 32;
+  constexpr unsigned warp = warp_size;
   const unsigned others = self.count - 1;
 #pragma unroll 1
   for (unsigned block = threadIdx.x; block / warp * warp < others; block += blockDim.x) {
@@ -109,7 +87,7 @@ __device__ void for_watched(const contributor& self, const watched_scratch& scra
     bool there = false;
     do {
       there = take_partial(partial, block < others ? block : others - 1, scratch, number);
-    } while (!__all_sync(0xffffffffu, there));
+    } while (!all_in_warp(there));
     if (block < others) take(partial, block);
   }
 }

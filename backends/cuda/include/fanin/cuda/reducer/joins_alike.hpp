@@ -4,6 +4,7 @@
 #include <complex>
 #include <type_traits>
 
+#include <fanin/cuda/device/arithmetic.hpp>
 #include <fanin/cuda/reducer/ordered.hpp>
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
@@ -14,46 +15,15 @@
 /// on both.
 namespace fanin::detail {
 
-#if defined(__CUDACC__)
-/// What libdevice asks by, a constant before code is made: whether the unit's device code flushes subnormal floats.
-extern "C" __device__ int __nvvm_reflect(const char*);
-
-__device__ inline float keeping_add(float a, float b) {
-  if (__nvvm_reflect("__CUDA_FTZ") == 0) return a + b;
-  float c = 0;
-  asm("add.rn.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-__device__ inline float keeping_multiply(float a, float b) {
-  if (__nvvm_reflect("__CUDA_FTZ") == 0) return a * b;
-  float c = 0;
-  asm("mul.rn.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-#endif
-
-/// sum<T, float> and prod<T, float> with joins that keep subnormal numbers in every unit. Under --use_fast_math or
-/// --ftz=true a device's operator+ does not, and the host, which no macro tells of it, does. (Folding is as the unit is
+/// sum<T, float> and prod<T, float> with joins that keep subnormal numbers in every unit. (Folding is as the unit is
 /// compiled: only the device folds.)
 template <class T>
 struct keeping_sum : sum<T, float> {
-  FANIN_FUNCTION constexpr void join(float& into, const float& from) const {
-#if defined(__CUDA_ARCH__)
-    into = keeping_add(into, from);
-#else
-    into = into + from;
-#endif
-  }
+  FANIN_FUNCTION constexpr void join(float& into, const float& from) const { into = keeping_add(into, from); }
 };
 template <class T>
 struct keeping_prod : prod<T, float> {
-  FANIN_FUNCTION constexpr void join(float& into, const float& from) const {
-#if defined(__CUDA_ARCH__)
-    into = keeping_multiply(into, from);
-#else
-    into = into * from;
-#endif
-  }
+  FANIN_FUNCTION constexpr void join(float& into, const float& from) const { into = keeping_multiply(into, from); }
 };
 
 /// Whether host and device join accumulators of a reducer, and make a result of one, to the same bits: what is made of

@@ -3,48 +3,19 @@
 
 #include <cstdint>
 
+#include <fanin/cuda/device/bulk_copy.cuh>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 
 namespace fanin::detail {
 
-#if __CUDA_ARCH__ >= 900
-
-/// A barrier in shared memory that counts bytes of bulk copies (PTX ISA, mbarrier).
-struct copy_barrier {
-  std::uint64_t word;
-
-  __device__ std::uint32_t address() { return static_cast<std::uint32_t>(__cvta_generic_to_shared(&word)); }
-  __device__ void init() { asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory"); }
-  __device__ void copy(void* to, const void* from, std::uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from), "r"(bytes), "r"(address())
-                 : "memory");
-  }
-  __device__ void wait(std::uint32_t parity) {
-    std::uint32_t done = 0;
-    while (done == 0) {
-      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                   : "=r"(done)
-                   : "r"(address()), "r"(parity)
-                   : "memory");
-    }
-  }
-};
-
-#endif
-
 /// Tiles of bulk_stage_bytes, a grid's width apart, which the bulk copy engine brings into a ring in shared memory
 /// while the threads fold earlier ones; one thread of a block asks for them. What fills no tile is gathered as
-/// vectorised. Every index once, for any count and grid. Needs compute capability 9.0; code for less gathers as
-/// vectorised.
+/// vectorised. Every index once, for any count and grid.
 template <int Loads, class T, class Composite>
-__device__ void gather_bulk(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
-                            [[maybe_unused]] void* ring) {
-#if __CUDA_ARCH__ >= 900
+__device__ void gather_through_ring(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
+                            void* ring) {
   using vector = typename span_source<T>::vector;
   constexpr int width = span_source<T>::width;
   constexpr int vectors_of_tile = static_cast<int>(bulk_stage_bytes / sizeof(vector));
@@ -58,7 +29,7 @@ __device__ void gather_bulk(const span_source<T>& source, const Composite& c, ty
 
   if (threadIdx.x == 0) {
     for (copy_barrier& barrier : filled) barrier.init();
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    publish_copy_barriers();
     for (int stage = 0; stage < bulk_stages; ++stage) {
       const std::int64_t tile = blockIdx.x + static_cast<std::int64_t>(stage) * gridDim.x;
       if (tile < tiles) ask(tile, stage);
@@ -103,9 +74,17 @@ __device__ void gather_bulk(const span_source<T>& source, const Composite& c, ty
     }
   }
   gather_vectorised<Loads>(source, c, state, tiles * vectors_of_tile);
-#else
-  gather_vectorised<Loads>(source, c, state);
-#endif
+}
+
+/// The same where devices of this code have the engine; else as vectorised.
+template <int Loads, class T, class Composite>
+__device__ void gather_bulk(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
+                            void* ring) {
+  if constexpr (has_bulk_copies) {
+    gather_through_ring<Loads>(source, c, state, ring);
+  } else {
+    gather_vectorised<Loads>(source, c, state);
+  }
 }
 
 }  // namespace fanin::detail

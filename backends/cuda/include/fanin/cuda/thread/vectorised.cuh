@@ -6,15 +6,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/cuda/device/memory.cuh>
+#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/thread/source.cuh>
-#include <fanin/cuda/warp_words.cuh>
 #include <fanin/reducer.hpp>
 
 namespace fanin::detail {
-
-/// Keeps the compiler from moving loads across: to save registers it otherwise folds between two loads of a round, so
-/// that each waits for the one before (1.1 us more for 2^12 doubles in one block).
-__device__ inline void all_loads_first() { asm volatile("" ::: "memory"); }
 
 /// Rounds of one tile of Count values a thread, for reducers that tell the effort (see composite::effort): load(at,
 /// tile) and tile.values() give them, fold(tile, at) is what takes any. `mine` goes up and `left` goes down by `round`
@@ -34,7 +31,7 @@ __device__ void fold_by_effort(const Composite& c, typename Composite::state_typ
       left -= round;
       mine += round;
       const unsigned effort = c.template effort<Count>(state, tile.values());
-      if (__all_sync(0xffffffffu, effort == 0)) {
+      if (all_in_warp(effort == 0)) {
         c.template fold_easy<Count>(state, tile.values(), 0);
       } else {
         const unsigned most = most_in_warp(effort);

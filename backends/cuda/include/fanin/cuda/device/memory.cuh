@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+/// How threads of different blocks read and write the same memory, and what the compiler may not move.
+namespace fanin::detail {
+
+/// Keeps the compiler from moving loads across: to save registers it otherwise folds between two loads of a round, so
+/// that each waits for the one before (1.1 us more for 2^12 doubles in one block).
+__device__ inline void all_loads_first() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" ::: "memory");
+#endif
+}
+
+/// Reads what another block wrote in this launch: past the first-level cache, which is not coherent between blocks.
+template <class T>
+__device__ void load_from_other_block(T& to, const T* from) {
+  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
+  constexpr int units = static_cast<int>(sizeof(T) / sizeof(unit));
+  constexpr int most_at_once = 256;
+  const auto* const source = reinterpret_cast<const unit*>(from);
+  if constexpr (units <= most_at_once) {
+    unit all[units];
+#pragma unroll
+    for (int k = 0; k < units; ++k) all[k] = __ldcg(source + k);
+    memcpy(&to, all, sizeof(T));
+  } else {
+    auto* const bytes = reinterpret_cast<unsigned char*>(&to);
+    for (int k = 0; k < units; ++k) {
+      const unit one = __ldcg(source + k);
+      memcpy(bytes + k * static_cast<int>(sizeof(unit)), &one, sizeof(unit));
+    }
+  }
+}
+
+/// Copies word by word, each of `workers` threads its share.
+template <class T>
+__device__ void copy_by_threads(T* to, const T& from, unsigned worker, unsigned workers) {
+  using unit = std::conditional_t<alignof(T) % 4 == 0, std::uint32_t, unsigned char>;
+  const auto* const source = reinterpret_cast<const unit*>(&from);
+  auto* const target = reinterpret_cast<unit*>(to);
+  for (unsigned k = worker; k < sizeof(T) / sizeof(unit); k += workers) target[k] = source[k];
+}
+
+/// 16 bytes that are written and read as a whole, in no order with any others: three words and what says that they are
+/// there.
+struct tagged_unit {
+  std::uint32_t payload[3];
+  std::uint32_t tag;
+};
+
+__device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
+  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
+  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
+  asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
+               "l"(low), "l"(high)
+               : "memory");
+}
+
+__device__ inline tagged_unit load_unit(const tagged_unit* from) {
+  std::uint64_t low;
+  std::uint64_t high;
+  asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
+          static_cast<std::uint32_t>(high >> 32)};
+}
+
+/// By one thread, whose writes come before: draws the next of tickets 0 .. count - 1; is_last says whether it was the
+/// last, and then all writes of those that drew before are seen. The counter wraps to 0.
+__device__ inline void draw_ticket(unsigned* counter, unsigned count, bool& is_last) {
+  __threadfence();
+  is_last = atomicInc(counter, count - 1) == count - 1;
+  __threadfence();
+}
+
+}  // namespace fanin::detail
