@@ -8,8 +8,9 @@
 #include <limits>
 #include <string>
 
-#include <fanin/cuda/kernel.cuh>
+#include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/session.hpp>
+#include <fanin/cuda/thread/source.cuh>
 #include <fanin/error.hpp>
 
 namespace fanin::detail {
@@ -110,7 +111,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
   constexpr std::size_t accumulator_bytes =
-      finishes_in_scratch<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
+      finishes_in_spill<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
   constexpr std::size_t shared_budget = 48 * 1024;
   constexpr int slots_block_size = 128;
   constexpr int scratch_block_size = 1024;  // few partial results, each of which is large
@@ -120,7 +121,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
     if (plans_parcel_blocks<Strategy, Composite>) {
       launch.block_size = parcel_block::for_units(units, multiprocessors).block_size;
-    } else if (finishes_in_scratch<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
+    } else if (finishes_in_spill<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
       launch.block_size = scratch_block_size;
     }
     if (recipe.memory == cuda_stage::memory::shared) {
@@ -212,9 +213,11 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
                               (launch.grid_size + recipe.cluster_size - 1) / recipe.cluster_size * recipe.cluster_size);
 }
 
-/// Throws invalid_argument, in words, for what cannot launch.
+/// Throws invalid_argument, in words, for what cannot launch. `starts_early`: whether the kernel waits for the grid
+/// before it by itself.
 template <class Strategy, class Composite, class Source>
-cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel, const Source& source) {
+cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel, const Source& source,
+                    bool starts_early) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   cuda_plan plan;
   plan.launch.strategy = Strategy::name;
@@ -236,7 +239,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
         std::to_string(facts.compute_capability / 10) + "." + std::to_string(facts.compute_capability % 10));
   }
   check_fits<Strategy, Composite>(facts, plan.launch);
-  plan.options.starts_early = facts.starts_early && recipe.grid == cuda_stage::grid::watching_block;
+  plan.options.starts_early = facts.starts_early && starts_early;
   plan.options.cluster_size = recipe.cluster_size;
   plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
   return plan;

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 
 #include <fanin/cuda/block/interleaved.cuh>
-#include <fanin/cuda/block/joined_flush.cuh>
 #include <fanin/cuda/block/neighbored.cuh>
 #include <fanin/cuda/block/slots.cuh>
 #include <fanin/cuda/block/thread0_serial.cuh>
 #include <fanin/cuda/block/unrolled_shuffle_tail.cuh>
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/recipe.hpp>
-#include <fanin/reducer.hpp>
-#include <fanin/tuple.hpp>
 
 namespace fanin::detail {
 
@@ -61,27 +57,6 @@ __device__ void combine_in_block(const Op& op, T& value, void* memory, unsigned 
     if (threadIdx.x == 0) value = of_thread[0];
     __syncthreads();
   }
-}
-
-/// The block's contribution from what its threads hold; valid in thread 0. A reducer with a thread_state flushes into
-/// `scratch`, which the block shares; the others are combined by the stage, one after the other.
-template <cuda_strategy_tag Strategy, std::size_t LargestAccumulator, class Composite, std::size_t... I>
-__device__ void combine_states(const Composite& c, typename Composite::state_type& state,
-                               typename Composite::accumulator_type& scratch, void* memory, std::index_sequence<I...>) {
-  const auto combine_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
-    const auto& reducer = get<K>(c.reducers);
-    if constexpr (joins_flushes<typename Composite::template reducer_type<K>>) {
-      flush_joined(reducer, get<K>(state), get<K>(scratch));
-    } else if constexpr (Composite::template has_state<K>) {
-      reducer.flush(get<K>(state), get<K>(scratch));
-    } else {
-      auto value = get<K>(state);
-      combine_in_block<Strategy, LargestAccumulator>(reducer, value, memory, blockDim.x);
-      if (threadIdx.x == 0) get<K>(scratch) = value;
-    }
-  };
-  (combine_one(std::integral_constant<std::size_t, I>{}), ...);
-  __syncthreads();
 }
 
 }  // namespace fanin::detail

@@ -14,7 +14,8 @@ namespace fanin::detail {
 template <class T>
 using word_of_signedness = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
 
-/// total + the 4 / sizeof(T) integers at `values`, which are aligned as a word: one instruction (dp4a, dp2a) on a device.
+/// total + the 4 / sizeof(T) integers at `values`, which are aligned as a word: one instruction (dp4a, dp2a) on a
+/// device.
 template <class T>
 FANIN_FUNCTION constexpr word_of_signedness<T> add_packed(const T* values, word_of_signedness<T> total) {
 #if defined(__CUDA_ARCH__)

@@ -3,34 +3,16 @@
 
 #include <cstddef>
 
+#include <fanin/cuda/device/grid_order.cuh>
 #include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/grid/watching_block.cuh>
+#include <fanin/cuda/device/warp.cuh>
+#include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/partial/in_registers.cuh>
+#include <fanin/cuda/partial/in_spill.cuh>
 #include <fanin/cuda/recipe.hpp>
-#include <fanin/macros.hpp>
+#include <fanin/cuda/workspace.cuh>
 
 namespace fanin::detail {
-
-/// Accumulators that do not travel through shuffles are not passed by value, either: the compiler would take them apart
-/// into a register a word, and of thousands of words take minutes.
-template <class Composite>
-inline constexpr bool is_passed_by_value = Composite::largest_accumulator <= largest_shuffled_accumulator;
-
-/// In a function that stands once: a reducer's identity() gives by value, whatever its size.
-template <class Composite>
-FANIN_DETAIL_NOINLINE __device__ void set_large_identity(const Composite& c,
-                                                         typename Composite::accumulator_type& value) {
-  value = c.identity();
-}
-
-/// value = c.identity().
-template <class Composite>
-__device__ void set_identity(const Composite& c, typename Composite::accumulator_type& value) {
-  if constexpr (is_passed_by_value<Composite>) {
-    value = c.identity();
-  } else {
-    set_large_identity(c, value);
-  }
-}
 
 /// Publishes this block's partial result (thread 0's) and draws a ticket. True in every thread of the one block that
 /// drew the last: all partial results are then there. The ticket wraps to 0 for the next launch. One barrier.
@@ -45,7 +27,7 @@ __device__ bool is_last_block(const T& value, const contributor& self, T* partia
   return is_last;
 }
 
-/// The same for a partial result in shared memory, which all threads write out. Two barriers more.
+/// The same for a partial result in memory of the block, which all threads write out. Two barriers more.
 template <class T>
 __device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket) {
   __shared__ bool is_last;
@@ -72,5 +54,66 @@ __device__ void gather_partials(const Composite& c, typename Composite::accumula
     }
   }
 }
+
+/// The block that draws the last ticket joins all partial results, in the same launch. Also instead of the watching
+/// block, for accumulators that do not fit tagged units; such a grid starts as early as that.
+template <class Strategy, class Composite>
+struct last_block {
+  using accumulator = typename Composite::accumulator_type;
+  using result_type = typename Composite::result_type;
+  using workspace = cuda_workspace<cuda_scratch>;
+  static constexpr bool starts_early = Strategy::recipe.grid == cuda_stage::grid::watching_block;
+
+  // --- On the device
+  const workspace& work;
+  const cuda_destination<result_type>& destination;
+  contributor self;
+
+  __device__ last_block(const workspace& of_launch, const cuda_destination<result_type>& to)
+      : work{of_launch},
+        destination{to},
+        self{blockIdx.x / Strategy::recipe.cluster_size, gridDim.x / Strategy::recipe.cluster_size} {
+    if constexpr (starts_early) wait_for_grid_before();
+  }
+
+  __device__ void finish(partial_in_registers<Strategy, Composite>& partial) const {
+    if (self.count > 1) {
+      auto* const partials = partials_in<accumulator>(work.scratch);
+      if (!is_last_block(partial.value, self, partials, work.scratch.counter)) return;
+      const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
+      gather_partials(partial.c, partial.value, partials, self.count, threads);
+      partial.combine(threads);
+    }
+    if (threadIdx.x == 0) destination.deliver(partial.result());
+  }
+
+  __device__ void finish(partial_in_spill<Strategy, Composite>& partial) const {
+    if (self.count > 1) {
+      auto* const partials = partials_in<accumulator>(work.scratch);
+      if (!is_last_block_with(*partial.spill, self, partials, work.scratch.counter)) return;
+      partial.join_all(partials, self);
+    }
+    if (threadIdx.x == 0) destination.deliver(partial.result());
+  }
+
+  // --- On the host
+  template <class Source>
+  static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
+                      const cuda_destination<result_type>& destination) {
+    const void* const kernel = reduce_kernel_pointer<Strategy, Source, Composite>();
+    const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    workspace_of<Strategy, Composite> work;
+    allocate_plain<Strategy, accumulator>(session, plan, work, static_cast<std::size_t>(plan.largest_grid));
+    launch_reduce<Strategy>(session, plan, source, c, work, destination);
+    session.record(plan.launch);
+  }
+
+  template <class Source>
+  static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
+                            const Composite& c) {
+    return wait_for_result<result_type>(
+        session, [&](const auto& destination) { enqueue(session, tuning, source, c, destination); });
+  }
+};
 
 }  // namespace fanin::detail

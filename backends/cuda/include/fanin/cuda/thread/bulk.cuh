@@ -14,8 +14,8 @@ namespace fanin::detail {
 /// while the threads fold earlier ones; one thread of a block asks for them. What fills no tile is gathered as
 /// vectorised. Every index once, for any count and grid.
 template <int Loads, class T, class Composite>
-__device__ void gather_through_ring(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
-                            void* ring) {
+__device__ void gather_through_ring(const span_source<T>& source, const Composite& c,
+                                    typename Composite::state_type& state, void* ring) {
   using vector = typename span_source<T>::vector;
   constexpr int width = span_source<T>::width;
   constexpr int vectors_of_tile = static_cast<int>(bulk_stage_bytes / sizeof(vector));

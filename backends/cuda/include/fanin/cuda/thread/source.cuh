@@ -53,20 +53,6 @@ struct index_source {
   }
 };
 
-/// Partial results of an earlier launch; reduced with a merging composite.
-template <class Accumulator>
-struct partials_source {
-  static constexpr bool has_vectors = false;
-  static constexpr std::size_t value_size = 0;
-  const Accumulator* data;
-  std::int64_t count;
-
-  template <class Merging>
-  __device__ void accumulate(const Merging& c, Accumulator& state, std::int64_t i) const {
-    c.join(state, data[i]);
-  }
-};
-
 /// What one load brings at most. Of words: bytes would be taken apart and put together again.
 struct alignas(16) sixteen_bytes {
   std::uint32_t words[4];

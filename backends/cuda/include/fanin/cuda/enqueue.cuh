@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <fanin/cuda/destination.cuh>
+#include <fanin/cuda/plan.cuh>
+#include <fanin/cuda/session.hpp>
+#include <fanin/cuda/workspace.cuh>
+
+/// What the host halves of the grid stages share.
+namespace fanin::detail {
+
+template <class... Parameter>
+const void* kernel_pointer(void (*kernel)(Parameter...)) {
+  return reinterpret_cast<const void*>(kernel);
+}
+
+template <class T>
+void* argument(const T& value) {
+  return const_cast<void*>(static_cast<const void*>(&value));
+}
+
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+template <class Strategy, class Source, class Composite>
+const void* reduce_kernel_pointer() {
+  return kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
+}
+
+/// One launch of reduce_kernel, as planned.
+template <class Strategy, class Source, class Composite>
+void launch_reduce(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
+                   const workspace_of<Strategy, Composite>& work,
+                   const cuda_destination<typename Composite::result_type>& destination) {
+  void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
+  session.launch(reduce_kernel_pointer<Strategy, Source, Composite>(), plan.launch, arguments, plan.options);
+}
+
+/// Bytes for one accumulator a thread, where the block stage combines in global memory.
+template <class Strategy, class Accumulator>
+std::size_t bytes_of_threads(const cuda_plan& plan) {
+  if (Strategy::recipe.memory != cuda_stage::memory::global) return 0;
+  return static_cast<std::size_t>(plan.largest_grid) * static_cast<std::size_t>(plan.launch.block_size) *
+         sizeof(Accumulator);
+}
+
+/// Gives a workspace of plain values room for so many partial results, and for what bytes_of_threads says.
+template <class Strategy, class Accumulator>
+void allocate_plain(cuda_session& session, const cuda_plan& plan, cuda_workspace<cuda_scratch>& work,
+                    std::size_t partials) {
+  const std::size_t bytes = round_up(partials * sizeof(Accumulator));
+  work.scratch = session.scratch(cuda_session::partials::plain, bytes + bytes_of_threads<Strategy, Accumulator>(plan));
+  work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
+  work.chunks = plan.chunks;
+}
+
+/// The first value of T in a mailbox's payload, or another.
+template <class T>
+T from_payload(const std::uint32_t* payload, int index = 0) {
+  T value;
+  std::memcpy(static_cast<void*>(&value), payload + index * mailbox_words(sizeof(T)), sizeof(T));
+  return value;
+}
+
+/// For a blocking call: enqueue(destination) with a mailbox as the destination, and waits for the result in it.
+template <class Result, class Enqueue>
+Result wait_for_result(cuda_session& session, const Enqueue& enqueue) {
+  constexpr int words = mailbox_words(sizeof(Result));
+  const cuda_mailbox mailbox = session.mailbox(words);
+  enqueue(cuda_destination<Result>{nullptr, mailbox});
+  std::uint32_t payload[words];
+  session.wait(mailbox, payload, words);
+  return from_payload<Result>(payload);
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/workspace.cuh>
+#include <fanin/macros.hpp>
+
+namespace fanin::detail {
+
+/// Partial results of an earlier launch; reduced with a merging composite.
+template <class Accumulator>
+struct partials_source {
+  static constexpr bool has_vectors = false;
+  static constexpr std::size_t value_size = 0;
+  const Accumulator* data;
+  std::int64_t count;
+
+  template <class Merging>
+  __device__ void accumulate(const Merging& c, Accumulator& state, std::int64_t i) const {
+    c.join(state, data[i]);
+  }
+};
+
+/// A composite as later passes see it: elements are accumulators, and are joined.
+template <class Composite>
+struct merging : Composite {
+  using state_type = typename Composite::accumulator_type;
+  static constexpr bool has_any_state = false;
+
+  FANIN_FUNCTION state_type begin(const state_type&) const { return this->identity(); }
+  FANIN_FUNCTION void finish(const state_type& state, state_type& scratch) const { scratch = state; }
+};
+
+/// The same strategy is launched again on the partial results, until one block is enough and delivers.
+template <class Strategy, class Composite>
+struct second_pass {
+  using accumulator = typename Composite::accumulator_type;
+  using result_type = typename Composite::result_type;
+  using workspace = cuda_workspace<cuda_scratch>;
+  static constexpr bool starts_early = false;
+
+  // --- On the device
+  const workspace& work;
+  const cuda_destination<result_type>& destination;
+
+  __device__ second_pass(const workspace& of_launch, const cuda_destination<result_type>& to)
+      : work{of_launch}, destination{to} {}
+
+  template <class Partial>
+  __device__ void finish(const Partial& partial) const {
+    if (threadIdx.x != 0) return;
+    if (gridDim.x == 1) {
+      destination.deliver(partial.result());
+    } else {
+      partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.value;
+    }
+  }
+
+  // --- On the host
+  template <class Source>
+  static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
+                      const cuda_destination<result_type>& destination) {
+    using partials = partials_source<accumulator>;
+    const void* const kernel = reduce_kernel_pointer<Strategy, Source, Composite>();
+    cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const std::int64_t elements_of_block = static_cast<std::int64_t>(plan.launch.block_size) * plan.chunks;
+    const auto blocks_for = [&](std::int64_t count) { return (count - 1) / elements_of_block + 1; };
+    const auto bytes_of = [](std::int64_t count) {
+      return round_up(static_cast<std::size_t>(count) * sizeof(accumulator));
+    };
+    // Two rooms, one of which is read while the other is written.
+    const std::size_t first_bytes = bytes_of(plan.largest_grid);
+    const std::size_t second_bytes = bytes_of(blocks_for(plan.largest_grid));
+
+    workspace_of<Strategy, Composite> work;
+    work.scratch = session.scratch(cuda_session::partials::plain,
+                                   first_bytes + second_bytes + bytes_of_threads<Strategy, accumulator>(plan));
+    auto* const first = static_cast<unsigned char*>(work.scratch.partials);
+    work.values = first + first_bytes + second_bytes;
+    work.chunks = plan.chunks;
+    const merging<Composite> merge{c};
+    const void* const merging_kernel = reduce_kernel_pointer<Strategy, partials, merging<Composite>>();
+    check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(
+                                        merging_kernel, session, plan.launch.block_size, plan.launch.shared_bytes),
+                                    plan.launch);
+    launch_reduce<Strategy>(session, plan, source, c, work, destination);
+
+    cuda_plan pass = plan;
+    workspace_of<Strategy, merging<Composite>> of_pass;
+    static_cast<workspace&>(of_pass) = work;
+    partials from{reinterpret_cast<const accumulator*>(first), plan.launch.grid_size};
+    for (bool into_second = true; from.count > 1; into_second = !into_second) {
+      of_pass.scratch.partials = into_second ? first + first_bytes : first;
+      pass.launch.grid_size = static_cast<int>(blocks_for(from.count));
+      launch_reduce<Strategy>(session, pass, from, merge, of_pass, destination);
+      ++plan.launch.launches;
+      from = {static_cast<const accumulator*>(of_pass.scratch.partials), pass.launch.grid_size};
+      if (pass.launch.grid_size == 1) break;
+    }
+    session.record(plan.launch);
+  }
+
+  template <class Source>
+  static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
+                            const Composite& c) {
+    return wait_for_result<result_type>(
+        session, [&](const auto& destination) { enqueue(session, tuning, source, c, destination); });
+  }
+};
+
+}  // namespace fanin::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <fanin/cuda/device/memory.cuh>
+#include <fanin/cuda/device/warp.cuh>
+#include <fanin/cuda/workspace.cuh>
+
+/// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
+/// carries 12 bytes of the result and the launch's number, and is written and read as a whole. The launch's number
+/// stands in scratch; every block reads it first, and the watching block raises it last, when it has seen all others'
+/// units of this launch. Against a ticket (fence, atomic, then the loads) this saved 0.45 us of 4.1 for 2^16 floats on
+/// an H200, and 0.1 of 4.3 for doubles.
+///
+/// The watching block is the one with the highest index: the hardware starts blocks in the order of their index, so
+/// that when it waits, every block that it waits for has run or is running.
+namespace fanin::detail {
+
+constexpr int tagged_units(std::size_t bytes) { return static_cast<int>((bytes + 11) / 12); }
+
+/// The launch's number: never 0, which is what fresh scratch holds.
+__device__ inline std::uint32_t launch_number(const watched_scratch& scratch) { return __ldcg(scratch.launches) + 1; }
+
+/// Hands this block's partial result over. Called by one thread.
+template <class T>
+__device__ void publish_partial(const T& value, unsigned index, const watched_scratch& scratch, std::uint32_t number) {
+  constexpr int units = tagged_units(sizeof(T));
+  std::uint32_t word[units * 3] = {};
+  memcpy(word, &value, sizeof(T));
+  tagged_unit* const to = scratch.units + std::size_t{index} * units;
+#pragma unroll
+  for (int k = 0; k < units; ++k) {
+    store_unit(to + k, {{word[3 * k], word[3 * k + 1], word[3 * k + 2]}, number});
+  }
+}
+
+/// Whether the partial result of `block` is there; then it is in `value`.
+template <class T>
+__device__ bool take_partial(T& value, unsigned block, const watched_scratch& scratch, std::uint32_t number) {
+  constexpr int units = tagged_units(sizeof(T));
+  const tagged_unit* const from = scratch.units + std::size_t{block} * units;
+  tagged_unit unit[units];
+#pragma unroll
+  for (int k = 0; k < units; ++k) unit[k] = load_unit(from + k);
+  std::uint32_t word[units * 3];
+  bool there = true;
+#pragma unroll
+  for (int k = 0; k < units; ++k) {
+    there &= unit[k].tag == number;
+    word[3 * k] = unit[k].payload[0];
+    word[3 * k + 1] = unit[k].payload[1];
+    word[3 * k + 2] = unit[k].payload[2];
+  }
+  memcpy(&value, word, sizeof(T));
+  return there;
+}
+
+/// Calls take(partial, block) for this thread's share of the other blocks' partial results, in an order that depends on
+/// the grid alone. The lanes of a warp wait together: when some went ahead, the shuffles that follow took 0.1 us each.
+template <class T, class Take>
+__device__ void for_watched(const contributor& self, const watched_scratch& scratch, std::uint32_t number,
+                            const Take& take) {
+  constexpr unsigned warp = warp_size;
+  const unsigned others = self.count - 1;
+#pragma unroll 1
+  for (unsigned block = threadIdx.x; block / warp * warp < others; block += blockDim.x) {
+    T partial;
+    bool there = false;
+    do {
+      there = take_partial(partial, block < others ? block : others - 1, scratch, number);
+    } while (!all_in_warp(there));
+    if (block < others) take(partial, block);
+  }
+}
+
+/// What each thread of the watching block gathers of the other blocks' partial results; thread 0 starts from the
+/// block's own.
+template <class Composite>
+__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
+                               const watched_scratch& scratch, std::uint32_t number) {
+  using accumulator = typename Composite::accumulator_type;
+  if (threadIdx.x != 0) value = c.identity();
+  for_watched<accumulator>(self, scratch, number,
+                           [&](const accumulator& partial, unsigned) { c.join(value, partial); });
+}
+
+/// Opens scratch to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
+/// When the numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes
+/// for a new one.
+__device__ inline void close_launch(const watched_scratch& scratch, std::uint32_t number) {
+  if (number == 0xffffffffu) {
+    __syncthreads();
+    auto* const words = reinterpret_cast<std::uint32_t*>(scratch.units);
+    for (std::size_t k = threadIdx.x; k < scratch.bytes / 4; k += blockDim.x) words[k] = 0;
+    number = 0;
+  }
+  if (threadIdx.x == 0) *scratch.launches = number;
+}
+
+}  // namespace fanin::detail

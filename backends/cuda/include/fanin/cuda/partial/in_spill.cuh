@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <fanin/cuda/device/memory.cuh>
+#include <fanin/cuda/device/warp.cuh>
+#include <fanin/cuda/partial/block_task.cuh>
+#include <fanin/cuda/partial/spill.cuh>
+#include <fanin/cuda/workspace.cuh>
+#include <fanin/reducer.hpp>
+#include <fanin/tuple.hpp>
+
+namespace fanin::detail {
+
+/// The block's accumulators, in its spill.
+template <class Strategy, class Composite>
+struct partial_in_spill : block_task<Strategy, Composite> {
+  using task = block_task<Strategy, Composite>;
+  using accumulator = typename Composite::accumulator_type;
+  struct value_type {};
+  using task::c;
+
+  accumulator* spill = nullptr;
+
+  template <class Workspace>
+  __device__ partial_in_spill(const Composite& composite, const Workspace& work, void* of_launch, value_type&)
+      : task(composite, work, of_launch) {}
+
+  /// What the block's threads gather, combined.
+  template <class Source>
+  __device__ void gather(const Source& source) {
+    spill = &begin_spill(c);
+    auto state = c.begin(*spill);
+    this->gather_into(state, source);
+    combine_states(*this, state, *spill);
+  }
+
+  /// In the last block: the partial results of all blocks, of which the spill holds this one's. Ends with a barrier.
+  __device__ void join_all(const accumulator* partials, const contributor& self) {
+    join_all(partials, self, typename Composite::indices{});
+  }
+
+  __device__ typename Composite::result_type result() const { return c.result(*spill); }
+
+ private:
+  template <std::size_t... I>
+  __device__ void join_all(const accumulator* partials, const contributor& self, std::index_sequence<I...>) {
+    (join_all_of<I>(partials, self), ...);
+    __syncthreads();
+  }
+  template <std::size_t K>
+  __device__ void join_all_of(const accumulator* partials, const contributor& self) {
+    const auto& reducer = get<K>(c.reducers);
+    if constexpr (Composite::template has_state<K>) {
+      const auto of_another = [&](unsigned k) -> const auto& { return get<K>(partials[k < self.index ? k : k + 1]); };
+      reducer.join_shared(get<K>(*spill), of_another, self.count - 1, threadIdx.x, blockDim.x);
+    } else {
+      const unsigned threads = goes_through_slots(Strategy::recipe, task::largest) ? warp_size : blockDim.x;
+      reducer_accumulator_t<typename Composite::template reducer_type<K>> value = reducer.identity();
+      if (threadIdx.x < threads) {
+        for (unsigned k = threadIdx.x; k < self.count; k += threads) {
+          decltype(value) partial;
+          load_from_other_block(partial, &get<K>(partials[k]));
+          reducer.join(value, partial);
+        }
+      }
+      this->combine_values(reducer, value, threads);
+      if (threadIdx.x == 0) get<K>(*spill) = value;
+    }
+  }
+};
+
+}  // namespace fanin::detail

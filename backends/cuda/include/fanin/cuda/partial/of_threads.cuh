@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <fanin/cuda/thread/gather.cuh>
+#include <fanin/cuda/workspace.cuh>
+
+namespace fanin::detail {
+
+/// Nobody combines: each thread leaves what it gathered in the workspace.
+template <class Strategy, class Composite>
+struct partials_of_threads {
+  using workspace = cuda_workspace<cuda_scratch>;
+  struct value_type {};
+  const Composite& c;
+  const workspace& work;
+  void* shared;
+
+  __device__ partials_of_threads(const Composite& composite, const workspace& of_launch, void* of_shared, value_type&)
+      : c{composite}, work{of_launch}, shared{of_shared} {}
+
+  template <class Source>
+  __device__ void gather(const Source& source) {
+    auto& partial = partials_in<typename Composite::accumulator_type>(
+        work.scratch)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
+    partial = c.identity();
+    auto state = c.begin(partial);
+    fanin::detail::gather<Strategy>(source, c, state, work.chunks, shared);
+    c.finish(state, partial);
+  }
+};
+
+}  // namespace fanin::detail

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <fanin/cuda/block/joined_flush.cuh>
+#include <fanin/cuda/partial/block_task.cuh>
+#include <fanin/cuda/partial/spill.cuh>
+#include <fanin/reducer.hpp>
+#include <fanin/tuple.hpp>
+
+namespace fanin::detail {
+
+/// For reducers with a thread_state: what a block's threads drained, joined, which is small; valid in thread 0. The
+/// spill goes along only where something is in it, which mostly is not so.
+template <class Strategy, class Composite>
+struct partial_parcel : block_task<Strategy, Composite> {
+  using task = block_task<Strategy, Composite>;
+  using accumulator = typename Composite::accumulator_type;
+  using parcel_type = typename Composite::parcel_type;
+  using result_type = typename Composite::result_type;
+  using value_type = parcel_type;
+  using task::c;
+
+  accumulator* spill = nullptr;
+  parcel_type& parcel;
+
+  template <class Workspace>
+  __device__ partial_parcel(const Composite& composite, const Workspace& work, void* of_launch, parcel_type& of_kernel)
+      : task(composite, work, of_launch), parcel{of_kernel} {}
+
+  /// What the block's threads gather, joined. Ends with a barrier.
+  template <class Source>
+  __device__ void gather(const Source& source) {
+    spill = &begin_spill(c);
+    auto state = c.begin(*spill);
+    this->gather_into(state, source);
+    parcel = for_all([&]<std::size_t K>(index<K>) {
+      if constexpr (has_state<K>) {
+        return reducer<K>().drain(get<K>(state));
+      } else {
+        return get<K>(state);
+      }
+    });
+    combine();
+  }
+
+  /// Joins the parcels of the block's threads; valid in thread 0. Ends with a barrier.
+  __device__ void combine() {
+    for_each([&]<std::size_t K>(index<K>) {
+      if constexpr (has_state<K>) {
+        join_flushes_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill));
+      } else {
+        this->combine_values(reducer<K>(), get<K>(parcel), blockDim.x);
+      }
+    });
+  }
+
+  /// In threads that hold nothing yet.
+  __device__ void clear() {
+    parcel = for_all([&]<std::size_t K>(index<K>) {
+      if constexpr (has_state<K>) {
+        return typename reducer_type<K>::flush_type{};
+      } else {
+        return static_cast<reducer_accumulator_t<reducer_type<K>>>(reducer<K>().identity());
+      }
+    });
+  }
+
+  /// Whether something of it is in the spill of its block.
+  __device__ bool is_in_spill(const parcel_type& of) const { return is_in_spill(of, indices{}); }
+
+  /// One thread joins another block's parcel to what it holds.
+  __device__ void join(parcel_type& from) {
+    for_each([&]<std::size_t K>(index<K>) {
+      const auto& by = reducer<K>();
+      if constexpr (has_state<K>) {
+        const int of_parcel = by.scale(get<K>(parcel));
+        const int of_from = by.scale(get<K>(from));
+        const int least = of_from < of_parcel ? of_from : of_parcel;
+        rescale_or_deposit(by, get<K>(parcel), least, get<K>(*spill));
+        rescale_or_deposit(by, get<K>(from), least, get<K>(*spill));
+      }
+      by.join(get<K>(parcel), get<K>(from));
+    });
+  }
+
+  /// All threads join spill_of(0), ..., spill_of(count - 1) to the block's own.
+  template <class SpillOf>
+  __device__ void join_spills(const SpillOf& spill_of, unsigned count) {
+    for_each([&]<std::size_t K>(index<K>) {
+      if constexpr (has_state<K>) {
+        const auto of = [&](unsigned k) -> const auto& { return get<K>(spill_of(k)); };
+        reducer<K>().join_shared(get<K>(*spill), of, count, threadIdx.x, blockDim.x);
+      }
+    });
+  }
+
+  /// In thread 0.
+  __device__ result_type result() {
+    const auto result_one = [&]<std::size_t K>(index<K>) {
+      const auto& by = reducer<K>();
+      if constexpr (has_state<K>) {
+        if (!by.in_scratch(get<K>(parcel))) {
+          return static_cast<reducer_result_t<reducer_type<K>>>(by.result(get<K>(parcel)));
+        }
+        by.deposit(get<K>(parcel), get<K>(*spill));
+        return result_value(by, get<K>(*spill));
+      } else {
+        return result_value(by, get<K>(parcel));
+      }
+    };
+    if constexpr (Composite::size == 1) {
+      return result_one(index<0>{});
+    } else {
+      return for_all(result_one);
+    }
+  }
+
+ private:
+  using indices = typename Composite::indices;
+  template <std::size_t K>
+  using index = std::integral_constant<std::size_t, K>;
+  template <std::size_t K>
+  using reducer_type = typename Composite::template reducer_type<K>;
+  template <std::size_t K>
+  static constexpr bool has_state = Composite::template has_state<K>;
+
+  template <std::size_t K>
+  __device__ const reducer_type<K>& reducer() const {
+    return get<K>(c.reducers);
+  }
+  /// visit(index<0>), visit(index<1>), ...; as a tuple.
+  template <class Visit>
+  __device__ void for_each(const Visit& visit) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) { (visit(index<K>{}), ...); }(indices{});
+  }
+  template <class Visit>
+  __device__ auto for_all(const Visit& visit) {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return tuple{visit(index<K>{})...}; }(indices{});
+  }
+  template <std::size_t... K>
+  __device__ bool is_in_spill(const parcel_type& of, std::index_sequence<K...>) const {
+    return (is_in_spill<K>(of) | ...);
+  }
+  template <std::size_t K>
+  __device__ bool is_in_spill(const parcel_type& of) const {
+    if constexpr (has_state<K>) {
+      return reducer<K>().in_scratch(get<K>(of));
+    } else {
+      return false;
+    }
+  }
+};
+
+}  // namespace fanin::detail

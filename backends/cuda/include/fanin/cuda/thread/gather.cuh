@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/cuda/recipe.hpp>
+#include <fanin/cuda/thread/bulk.cuh>
+#include <fanin/cuda/thread/fold_n.cuh>
+#include <fanin/cuda/thread/grid_stride.cuh>
+#include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
+
+namespace fanin::detail {
+
+/// The recipe's thread stage: what this thread takes of the source goes into `state`. `shared` is the memory that was
+/// asked for at launch.
+template <class Strategy, class Source, class Composite>
+__device__ void gather(const Source& source, const Composite& c, typename Composite::state_type& state, int chunks,
+                       [[maybe_unused]] void* shared) {
+  using cuda_stage::thread;
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
+  if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
+    gather_bulk<recipe.loads>(source, c, state, shared);
+  } else if constexpr (is_wide) {
+    gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
+  } else if constexpr (recipe.thread == thread::grid_stride) {
+    gather_grid_stride(source, c, state);
+  } else {
+    gather_fold_n(source, c, state, chunks);
+  }
+}
+
+}  // namespace fanin::detail
