@@ -4,8 +4,8 @@
 
 include(CMakePackageConfigHelpers)
 
-set(fanin_targets fanin fanin_core fanin_serial)
-foreach(directory IN ITEMS core backends backends/serial)
+set(fanin_targets fanin fanin_device fanin_core fanin_serial)
+foreach(directory IN ITEMS backends/device core backends backends/serial)
   list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/${directory}/include/")
 endforeach()
 if(FANIN_ENABLE_KOKKOS)

@@ -6,8 +6,8 @@ usage() {
   cat <<'TEXT'
 usage: scripts/format.sh [--fix]
 
-Checks the layout of every C++ and CUDA source with clang-format (.clang-format), and that every file names its
-licence with reuse (REUSE.toml); it gets both with pip.
+Checks the layout of every C++ and CUDA source with clang-format (.clang-format), that every file names its licence with
+reuse (REUSE.toml), and that no header but those of backends/device holds assembly; it gets the tools with pip.
   --fix    rewrite the files instead, for their layout
 TEXT
 }
@@ -48,6 +48,13 @@ fi
 
 if ! output=$("$venv/bin/reuse" lint --lines 2>&1); then
   say "Files without a licence (reuse lint; a source has the SPDX line that the others have):"
+  say "$output"
+  exit 1
+fi
+
+if output=$(git grep -nE '__CUDA_ARCH__|\basm\b' -- core backends/cuda/include ||
+  git grep -nF __CUDA_ARCH__ -- backends ':!backends/device'); then
+  say "What only a device does belongs into backends/device:"
   say "$output"
   exit 1
 fi

@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <fanin/device/arithmetic.hpp>
 #include <fanin/macros.hpp>
 
 /// CUDA's, for units that know them.
@@ -144,9 +145,7 @@ FANIN_FUNCTION constexpr T of_ascending_bits(bits_of_float<T> ascending) {
 template <class T>
 FANIN_FUNCTION constexpr bool is_nan(const T& x) {
   if constexpr (is_ieee<T>) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(T) >= 4) return x != x;  // one instruction, and nvcc assumes nothing of NaN
-#endif
+    if constexpr (runs_on_device && sizeof(T) >= 4) return x != x;  // one instruction, and nvcc assumes nothing of NaN
     using bits_type = bits_of_float<T>;
     return static_cast<bits_type>(std::bit_cast<bits_type>(x) & ~ordering<T>::sign) > ordering<T>::infinity;
   } else if constexpr (std::numeric_limits<T>::has_quiet_NaN) {

@@ -10,6 +10,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <fanin/device/arithmetic.hpp>
+#include <fanin/device/extremes.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/ordering.hpp>
 #include <fanin/reducer.hpp>
@@ -129,66 +131,43 @@ FANIN_FUNCTION constexpr T multiply(T a, T b) {
   }
 }
 
-#if defined(__CUDACC__)
-/// One instruction each, from compute capability 8.0 on, in which denormals count whatever nvcc's -ftz says.
-__device__ inline float cuda_minimum([[maybe_unused]] float a, [[maybe_unused]] float b) {
-  float c = 0;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-__device__ inline float cuda_maximum([[maybe_unused]] float a, [[maybe_unused]] float b) {
-  float c = 0;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-
-/// Half precision and bfloat16.
 template <class T>
-concept is_cuda_half =
-    is_ieee<T> && sizeof(T) == 2 && (ordering<T>::infinity == 0x7c00 || ordering<T>::infinity == 0x7f80);
-template <is_cuda_half T>
-__device__ inline T cuda_minimum([[maybe_unused]] T a, [[maybe_unused]] T b) {
-  std::uint16_t c = 0;
-  [[maybe_unused]] const auto x = std::bit_cast<std::uint16_t>(a);
-  [[maybe_unused]] const auto y = std::bit_cast<std::uint16_t>(b);
-  if constexpr (ordering<T>::infinity == 0x7c00) {
-    asm("min.NaN.f16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
-  } else {
-    asm("min.NaN.bf16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
-  }
-  return std::bit_cast<T>(c);
-}
-template <is_cuda_half T>
-__device__ inline T cuda_maximum([[maybe_unused]] T a, [[maybe_unused]] T b) {
-  std::uint16_t c = 0;
-  [[maybe_unused]] const auto x = std::bit_cast<std::uint16_t>(a);
-  [[maybe_unused]] const auto y = std::bit_cast<std::uint16_t>(b);
-  if constexpr (ordering<T>::infinity == 0x7c00) {
-    asm("max.NaN.f16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
-  } else {
-    asm("max.NaN.bf16 %0, %1, %2;" : "=h"(c) : "h"(x), "h"(y));
-  }
-  return std::bit_cast<T>(c);
-}
+concept is_half = is_ieee<T> && sizeof(T) == 2 && (ordering<T>::infinity == 0x7c00 || ordering<T>::infinity == 0x7f80);
 
+/// Whether this code has an instruction for the minimum of two T.
 template <class T>
-concept has_cuda_extremes = std::same_as<T, float> || is_cuda_half<T>;
-#endif
+inline constexpr bool has_extreme_instruction = has_extreme_instructions && (std::same_as<T, float> || is_half<T>);
+template <class T>
+FANIN_FUNCTION T minimum_instruction(T a, T b) {
+  if constexpr (std::same_as<T, float>) {
+    return minimum_of_floats(a, b);
+  } else {
+    const auto x = std::bit_cast<std::uint16_t>(a);
+    const auto y = std::bit_cast<std::uint16_t>(b);
+    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? minimum_of_halves(x, y) : minimum_of_bfloats(x, y));
+  }
+}
+template <class T>
+FANIN_FUNCTION T maximum_instruction(T a, T b) {
+  if constexpr (std::same_as<T, float>) {
+    return maximum_of_floats(a, b);
+  } else {
+    const auto x = std::bit_cast<std::uint16_t>(a);
+    const auto y = std::bit_cast<std::uint16_t>(b);
+    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? maximum_of_halves(x, y) : maximum_of_bfloats(x, y));
+  }
+}
 
 /// IEEE 754-2019 minimum: NaN if either is NaN, -0 < +0.
 template <class T>
 FANIN_FUNCTION constexpr T minimum(T a, T b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (has_cuda_extremes<T>) {
-    if (!std::is_constant_evaluated()) return cuda_minimum(a, b);
+  if constexpr (has_extreme_instruction<T>) {
+    if (!std::is_constant_evaluated()) return minimum_instruction(a, b);
   }
-#endif
-#if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<T, double>) {  // of which no flag changes the comparison
+  if constexpr (runs_on_device && std::is_same_v<T, double>) {  // of which no flag changes the comparison
     if (a < b) return a;
     return b < a || b != b || (b == a && is_negative(b)) ? b : a;
   }
-#endif
   if (is_surely_below(a, b)) [[likely]] {
     return a;
   }
@@ -198,17 +177,13 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
 /// IEEE 754-2019 maximum: NaN if either is NaN, -0 < +0.
 template <class T>
 FANIN_FUNCTION constexpr T maximum(T a, T b) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (has_cuda_extremes<T>) {
-    if (!std::is_constant_evaluated()) return cuda_maximum(a, b);
+  if constexpr (has_extreme_instruction<T>) {
+    if (!std::is_constant_evaluated()) return maximum_instruction(a, b);
   }
-#endif
-#if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (runs_on_device && std::is_same_v<T, double>) {
     if (b < a) return a;
     return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
   }
-#endif
   if (is_surely_below(b, a)) [[likely]] {
     return a;
   }
@@ -230,10 +205,9 @@ FANIN_FUNCTION constexpr std::int64_t none_or_index(std::int64_t index, const T&
 template <class T, class Prefers>
 FANIN_FUNCTION constexpr void keep_preferred(T& value, std::int64_t& index, const T& other, std::int64_t other_index,
                                              Prefers prefers) {
-#if !defined(__CUDA_ARCH__)
-  // Nearly always, and a host predicts it.
-  if (prefers.surely(value, other)) return;
-#endif
+  if constexpr (!runs_on_device) {
+    if (prefers.surely(value, other)) return;  // nearly always, and a host predicts it
+  }
   const bool take = prefers(other, value) || (other_index < index && !prefers(value, other));
   value = take ? other : value;
   index = take ? other_index : index;

@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include <fanin/detail/exact_window_sum.hpp>
+#include <fanin/device/arithmetic.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
-/// How exact sums split a number, and arithmetic that is done as it is written.
+/// How exact sums split a number.
 namespace fanin::detail {
 
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
@@ -17,39 +18,6 @@ namespace fanin::detail {
 #if FANIN_DETAIL_EXCESS_PRECISION
 #error "fanin: exact sums need doubles that are computed as doubles: compile this unit with -msse2 -mfpmath=sse"
 #endif
-
-/// x as a value that the compiler knows nothing of: else it may fuse the product that gave x into the addition that
-/// takes it, which is another number.
-FANIN_FUNCTION inline double opaque(double x) {
-#if !defined(__CUDA_ARCH__)
-#if defined(__GNUC__) && defined(__SSE2__)
-  __asm__("" : "+x"(x));
-#elif defined(__GNUC__) && defined(__aarch64__)
-  __asm__("" : "+w"(x));
-#else
-  volatile double copy = x;
-  x = copy;
-#endif
-#endif
-  return x;
-}
-
-/// Rounded once and never fused, whatever nvcc's -fmad says. On the host opaque() sees to that.
-FANIN_FUNCTION inline double rounded_sum(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  return __dadd_rn(a, b);
-#else
-  return a + b;
-#endif
-}
-FANIN_FUNCTION inline double rounded_difference(double a, double b) { return rounded_sum(a, -b); }
-FANIN_FUNCTION inline double rounded_product(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  return __dmul_rn(a, b);
-#else
-  return opaque(a * b);
-#endif
-}
 
 /// How exact sums split a number. A bin is a double near 1.5 * 2^(52 + e): its unit in the last place is 2^e, and so
 /// what it takes of a number, by an addition and a subtraction, is a multiple of 2^e, and exact. The rest is below the
@@ -91,13 +59,11 @@ struct exact_bins {
 /// A float as the double of the same value, denormals too, whatever flags the unit is compiled with.
 FANIN_FUNCTION inline double widened(double x) { return x; }
 FANIN_FUNCTION inline double widened(float x) {
-#if defined(__CUDA_ARCH__)
-  double wide;
-  asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(x));
-  return wide;
-#else
-  return std::bit_cast<double>(double_bits(x));
-#endif
+  if constexpr (runs_on_device) {
+    return converted(x);
+  } else {
+    return std::bit_cast<double>(double_bits(x));
+  }
 }
 
 }  // namespace fanin::detail

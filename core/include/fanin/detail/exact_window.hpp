@@ -24,16 +24,36 @@ inline namespace FANIN_DETAIL_VARIANT {
 
 /// Whether this thread of a host does, or a device.
 FANIN_FUNCTION inline bool rounds_to_nearest() {
+  if constexpr (runs_on_device) {
+    return true;
+  } else {
 #if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
-  return (__builtin_ia32_stmxcsr() & 0x6000) == 0;  // fegetround asks another unit
-#elif !defined(__CUDA_ARCH__) && defined(FE_TONEAREST)
-  return std::fegetround() == FE_TONEAREST;
+    return (__builtin_ia32_stmxcsr() & 0x6000) == 0;  // fegetround asks another unit
+#elif defined(FE_TONEAREST)
+    return std::fegetround() == FE_TONEAREST;
 #else
-  return true;
+    return true;
 #endif
+  }
 }
 
 }  // namespace FANIN_DETAIL_VARIANT
+
+/// The upper half of the number from which on none gets into a window. On a host whose thread does not round to nearest
+/// that is 0: there the rest below a bin need not be a number. A device always does.
+template <bool OnDevice>
+struct bound_of_window {
+  std::uint32_t upper = 0;
+  FANIN_FUNCTION void set_for_this_thread() {
+    upper = rounds_to_nearest() ? exact_bins::upper_half_of_power(exact_bins::highest) : 0;
+  }
+  FANIN_FUNCTION std::uint32_t get() const { return upper; }
+};
+template <>
+struct bound_of_window<true> {
+  FANIN_FUNCTION void set_for_this_thread() {}
+  FANIN_FUNCTION static constexpr std::uint32_t get() { return exact_bins::upper_half_of_power(exact_bins::highest); }
+};
 
 /// The window over an accumulator, which other threads of a CUDA block may share. Whatever the window cannot hold goes
 /// there: numbers outside of its range and the rests below the last bin at once, the bins when a larger number moves
@@ -47,9 +67,7 @@ class exact_window {
   exact_window() = default;
   /// Empty, for numbers that begin as low as a window goes.
   FANIN_FUNCTION explicit exact_window(Accumulator& into) : into_{&into} {
-#if !defined(__CUDA_ARCH__)
-    bound_ = bound_of_this_thread();
-#endif
+    bound_.set_for_this_thread();
     place(0);
   }
 
@@ -210,20 +228,7 @@ class exact_window {
   /// The integers take so many fillings of the bins, each below 2^51.
   static constexpr int most_settled = 1 << 11;
 
-  /// The upper half of the number from which on none gets into the window. On a host whose thread does not round to
-  /// nearest that is 0: there the rest below a bin need not be a number.
-  FANIN_FUNCTION static std::uint32_t bound_of_this_thread() {
-    if (!rounds_to_nearest()) return 0;
-    return bins::upper_half_of_power(bins::highest);
-  }
-
-  FANIN_FUNCTION std::uint32_t bound() const {
-#if defined(__CUDA_ARCH__)
-    return bins::upper_half_of_power(bins::highest);
-#else
-    return bound_;
-#endif
-  }
+  FANIN_FUNCTION std::uint32_t bound() const { return bound_.get(); }
 
   FANIN_FUNCTION static constexpr std::uint32_t upper_of(std::uint64_t bits) {
     return bins::upper_half(bits) & bins::no_sign;
@@ -582,9 +587,7 @@ class exact_window {
   Accumulator* into_ = nullptr;
   double bin_[Bins] = {};
   std::int64_t held_[Bins] = {};  ///< of earlier fillings of the bins
-#if !defined(__CUDA_ARCH__)
-  std::uint32_t bound_ = 0;
-#endif
+  [[no_unique_address]] bound_of_window<runs_on_device> bound_;
   std::uint32_t limit_ = nothing;  ///< the upper half of the window's top
   std::int32_t numbers_ = 0;       ///< in the bins
   std::int32_t deposits_ = 0;

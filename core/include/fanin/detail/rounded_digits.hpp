@@ -5,24 +5,11 @@
 #include <concepts>
 #include <cstdint>
 
+#include <fanin/device/arithmetic.hpp>
 #include <fanin/macros.hpp>
 
 /// From the digits of a fixed-point number to the nearest floating-point number, by integers.
 namespace fanin::detail {
-
-/// std::countl_zero, which nvcc 13.0 takes on a device and computes wrongly there.
-template <std::unsigned_integral Word>
-FANIN_FUNCTION constexpr int leading_zeros(Word word) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Word) == 8) {
-    return __clzll(static_cast<long long>(word));
-  } else {
-    return __clz(static_cast<int>(word));
-  }
-#else
-  return std::countl_zero(word);
-#endif
-}
 
 inline constexpr int bits_of_digit = 32;
 

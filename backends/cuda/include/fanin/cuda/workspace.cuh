@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include <fanin/cuda/destination.cuh>
-#include <fanin/cuda/device/memory.cuh>
 #include <fanin/cuda/session.hpp>
+#include <fanin/device/memory.cuh>
 
 /// What the launches of one reduction share.
 namespace fanin::detail {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
-#include <fanin/cuda/device/warp.cuh>
+#include <fanin/device/warp.cuh>
 #include <fanin/reducer.hpp>
 
 namespace fanin::detail {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <utility>
 
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/reducer/rank.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/device/warp.cuh>
 #include <fanin/tuple.hpp>
 
 namespace fanin::detail {

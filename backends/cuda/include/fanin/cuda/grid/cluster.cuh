@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fanin/cuda/device/cluster.cuh>
+#include <fanin/device/cluster.cuh>
 
 namespace fanin::detail {
 

@@ -3,14 +3,14 @@
 
 #include <cstddef>
 
-#include <fanin/cuda/device/grid_order.cuh>
-#include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/in_spill.cuh>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/grid_order.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
 
 namespace fanin::detail {
 

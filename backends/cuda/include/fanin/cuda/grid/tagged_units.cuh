@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
 
 /// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
 /// carries 12 bytes of the result and the launch's number, and is written and read as a whole. The launch's number

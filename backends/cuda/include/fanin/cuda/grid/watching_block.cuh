@@ -5,9 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <fanin/cuda/device/grid_order.cuh>
-#include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/grid/watched_order.hpp>
@@ -16,6 +13,9 @@
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/reducer/joins_alike.hpp>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/grid_order.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
 
 namespace fanin::detail {
 

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <utility>
 
-#include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/partial/block_task.cuh>
 #include <fanin/cuda/partial/spill.cuh>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
 

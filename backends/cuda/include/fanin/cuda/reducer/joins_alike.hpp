@@ -4,10 +4,10 @@
 #include <complex>
 #include <type_traits>
 
-#include <fanin/cuda/device/arithmetic.hpp>
 #include <fanin/cuda/reducer/ordered.hpp>
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/device/arithmetic.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 

@@ -3,8 +3,8 @@
 
 #include <concepts>
 
-#include <fanin/cuda/device/packed.hpp>
 #include <fanin/cuda/reducer/rank.hpp>
+#include <fanin/device/packed.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include <fanin/cuda/device/bulk_copy.cuh>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
+#include <fanin/device/bulk_copy.cuh>
 
 namespace fanin::detail {
 

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <fanin/cuda/device/memory.cuh>
-#include <fanin/cuda/device/warp.cuh>
 #include <fanin/cuda/thread/source.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
 #include <fanin/reducer.hpp>
 
 namespace fanin::detail {
