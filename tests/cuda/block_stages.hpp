@@ -59,7 +59,8 @@ template <class Op, class T>
 __global__ void __launch_bounds__(1024) by_shuffle_kernel(const Op op, const block_job<T> job) {
   T value = op.identity();
   if (threadIdx.x < job.count) value = job.from[threadIdx.x];
-  fanin::detail::combine_by_warp_shuffle(op, value);
+  __shared__ alignas(16) unsigned char storage[32 * sizeof(T)];
+  fanin::detail::combine_by_warp_shuffle(op, value, reinterpret_cast<T*>(storage));
   if (threadIdx.x == 0) *job.out = value;
 }
 

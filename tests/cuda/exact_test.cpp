@@ -148,11 +148,9 @@ TEST_F(cuda_exact, long_arrays) {
   }
 }
 
-/// Blocks whose numbers have little in common: only some have anything in scratch, and their sums are of different
+/// Blocks whose numbers have little in common: only some have anything in their spill, and their sums are of different
 /// scales.
-TEST_F(cuda_exact, blocks_of_different_kinds) {
-  fanin::cuda gpu;
-  constexpr std::size_t n = 300'000;
+std::vector<std::vector<double>> arrays_of_different_blocks(std::size_t n) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
   const std::vector<double> wild = of_all_exponents<double>(n, 5);
@@ -168,13 +166,24 @@ TEST_F(cuda_exact, blocks_of_different_kinds) {
     for (std::size_t i = 0; i < n; ++i) x[i] = i % 13 == 0 ? uniform(random) : 0.0;
     arrays.push_back(x);
   }
-  for (const std::vector<double>& host : arrays) {
+  return arrays;
+}
+
+TEST_F(cuda_exact, blocks_of_different_kinds) {
+  fanin::cuda gpu;
+  const fanin::exact_sum<double> sum;
+  const fanin::min_loc<double> least;
+  for (const std::vector<double>& host : arrays_of_different_blocks(300'000)) {
     const placed<double, fanin::cuda> x(gpu, host);
-    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    const auto [expected, place] = fanin::reduce(fanin::serial{}, host, sum, least);
     for (const fanin::cuda_tuning tuning : {fanin::cuda_tuning{}, fanin::cuda_tuning{.block_size = 64},
                                             fanin::cuda_tuning{.block_size = 1024, .grid_size = 50}}) {
-      expect_bits(fanin::reduce(gpu.with(tuning), x.span(), fanin::exact_sum<double>{}), expected,
-                  "blocks of " + std::to_string(tuning.block_size));
+      const auto exec = gpu.with(tuning);
+      const auto name = "blocks of " + std::to_string(tuning.block_size);
+      expect_bits(fanin::reduce(exec, x.span(), sum), expected, name);
+      const auto both = fanin::reduce(exec, x.span(), least, sum);
+      expect_bits(fanin::get<1>(both), expected, name + ", with another reducer");
+      EXPECT_EQ(fanin::get<0>(both), place) << name;
     }
   }
 }
@@ -226,18 +235,22 @@ TEST_F(cuda_exact, other_strategies) {
   }
 }
 
-TEST_F(cuda_exact, complex_numbers) {
-  using complex = std::complex<float>;
+template <class T>
+void check_complex_numbers(const std::vector<T>& parts) {
+  using complex = std::complex<T>;
   fanin::cuda gpu;
-  for (const std::vector<float>& parts : telling_arrays<float>(20'000)) {
-    std::vector<complex> host(parts.size() / 2);
-    for (std::size_t i = 0; i < host.size(); ++i) host[i] = {parts[2 * i], parts[2 * i + 1]};
-    const placed<complex, fanin::cuda> x(gpu, host);
-    const complex expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<complex>{});
-    const complex got = fanin::reduce(gpu, x.span(), fanin::exact_sum<complex>{});
-    expect_bits(got.real(), expected.real(), "real");
-    expect_bits(got.imag(), expected.imag(), "imaginary");
-  }
+  std::vector<complex> host(parts.size() / 2);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = {parts[2 * i], parts[2 * i + 1]};
+  const placed<complex, fanin::cuda> x(gpu, host);
+  const complex expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<complex>{});
+  const complex got = fanin::reduce(gpu, x.span(), fanin::exact_sum<complex>{});
+  expect_bits(got.real(), expected.real(), "real");
+  expect_bits(got.imag(), expected.imag(), "imaginary");
+}
+
+TEST_F(cuda_exact, complex_numbers) {
+  for (const std::vector<float>& parts : telling_arrays<float>(20'000)) check_complex_numbers(parts);
+  for (const std::vector<double>& parts : arrays_of_different_blocks(600'000)) check_complex_numbers(parts);
 }
 
 }  // namespace

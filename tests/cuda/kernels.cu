@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -114,4 +115,11 @@ void exact_sums(const data& d) {
   spans<thread_partials>(d, d.f64, exact);
   spans<shared_shuffle>(d, d.f64, exact);
   spans<global_halving>(d, d.f64, exact);
+}
+
+void exact_sums_among_others(const data& d) {
+  spans<one_pass>(d, d.f64, exact, least);
+  spans<one_pass>(d, reinterpret_cast<const std::complex<double>*>(d.f64), fanin::exact_sum<std::complex<double>>{});
+  spans<one_pass>(d, reinterpret_cast<const std::complex<float>*>(d.f32), fanin::exact_sum<std::complex<float>>{});
+  indices<one_pass>(d, element<double>{d.f64}, sum, exact);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <string>
 #include <thread>
 
@@ -22,14 +21,6 @@ void pause() noexcept {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
-}
-
-/// Copying from or to pageable memory waits, which counts as waiting.
-void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  const last_error_scope last_error;
-  const relaxed_capture_scope relaxed;
-  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, stream));
-  wait_for_stream(stream);
 }
 
 /// What CUDA reports of a kernel that ran, at whichever call comes next.
@@ -76,12 +67,6 @@ void find_in_driver(Function*& function, const char* name) {
       "with cudaStreamNonBlocking");
 }
 
-[[noreturn]] void refuse_lost_context(const char* call) {
-  throw state_error(std::string(call) +
-                    ": this object was made in another CUDA context than its device's current one; after a "
-                    "cudaDeviceReset make a new object, and buffers anew");
-}
-
 }  // namespace
 
 void throw_cuda_error(cudaError_t code, const char* call, const char* file, int line) {
@@ -121,6 +106,19 @@ relaxed_capture_scope::~relaxed_capture_scope() { static_cast<void>(cudaThreadEx
 void wait_for_stream(cudaStream_t stream) {
   const relaxed_capture_scope relaxed;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
+}
+
+void refuse_lost_context(const char* call) {
+  throw state_error(std::string(call) +
+                    ": this object was made in another CUDA context than its device's current one; after a "
+                    "cudaDeviceReset make a new object, and buffers anew");
+}
+
+void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const last_error_scope last_error;
+  const relaxed_capture_scope relaxed;
+  FANIN_DETAIL_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, stream));
+  wait_for_stream(stream);
 }
 
 bool is_at_rest(cudaStream_t stream) {
@@ -310,96 +308,6 @@ void check_tuning(const cuda_tuning& tuning) {
     throw invalid_argument(
         "fanin::cuda::with: blocks_per_sm, grid_size and chunks are counts; 0 leaves them to the strategy");
   }
-}
-
-void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what) {
-  const int device = handle.state->device;
-  cudaPointerAttributes attributes{};
-  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
-  if (attributes.type == cudaMemoryTypeUnregistered) {
-    const device_scope of_object(device);
-    if (made_context() != handle.state->context) refuse_lost_context(what);  // with which the memory was lost
-    throw invalid_argument(std::string(what) +
-                           ": the pointer is to host memory, which a device does not reach; use a "
-                           "fanin::buffer, cudaMalloc or pinned memory");
-  }
-  if (attributes.type != cudaMemoryTypeDevice || attributes.device == device) return;
-  const device_scope scope(device);  // of which the address depends
-  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
-  if (attributes.devicePointer == nullptr) {
-    throw invalid_argument(std::string(what) + ": the pointer is to memory of another GPU, device " +
-                           std::to_string(attributes.device) + ", which this object's device " +
-                           std::to_string(device) +
-                           " does not reach; enable peer access (cudaDeviceEnablePeerAccess), or use managed memory or "
-                           "a fanin::buffer of this object");
-  }
-}
-
-void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
-  const last_error_scope last_error;
-  const device_scope scope(handle.state->device);
-  const cuda_state& state = *handle.state;
-  if (made_context() != state.context) refuse_lost_context("fanin::buffer");
-  if (state.resource == nullptr) return allocate_memory(nullptr, bytes, nullptr);
-  if (capture_state_of(state.stream) == capture_state::none) {
-    return allocate_memory(state.resource.get(), bytes, state.stream);
-  }
-  const cudaStream_t aside = service_stream();
-  void* const memory = allocate_memory(state.resource.get(), bytes, aside);
-  wait_for_stream(aside);
-  return memory;
-}
-
-cuda_memory memory_of(const cuda_handle& handle) {
-  const cuda_state& state = *handle.state;
-  return {state.device, state.context, handle.state->weak_from_this(), state.resource};
-}
-
-void deallocate_device(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
-  const last_error_scope last_error;
-  try {
-    const device_scope scope(memory.device);
-    if (made_context() != memory.context) return;  // gone with it
-    const relaxed_capture_scope relaxed;
-    cudaStream_t stream = nullptr;
-    if (memory.resource != nullptr) {
-      const std::shared_ptr<cuda_state> state = memory.state.lock();
-      if (state == nullptr) {  // which waited for its work
-        stream = service_stream();
-      } else {
-        stream = capture_state_of(state->stream) == capture_state::none ? state->stream : stream_after_everything();
-      }
-    }
-    deallocate_memory(memory.resource.get(), pointer, bytes, stream);
-    give_back_retired();
-  } catch (const std::exception&) {
-    // After a fault there is nothing to free.
-  }
-}
-
-namespace {
-
-void copy(const cuda_memory& memory, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-          const char* call) {
-  const std::shared_ptr<cuda_state> state = memory.state.lock();
-  if (state == nullptr) {
-    const device_scope scope(memory.device);
-    if (made_context() != memory.context) refuse_lost_context(call);
-    const cuda own;
-    return copy(memory_of(own.handle()), to, from, bytes, kind, call);
-  }
-  const cuda_session session({state.get()}, nullptr, cuda_session::mode::blocking, call);
-  copy_and_wait(to, from, bytes, kind, session.stream());
-}
-
-}  // namespace
-
-void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
-  copy(memory, to, from, bytes, cudaMemcpyDeviceToHost, "fanin: copy to host");
-}
-
-void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
-  copy(memory, to, from, bytes, cudaMemcpyHostToDevice, "fanin: copy from host");
 }
 
 void synchronize_stream(const cuda_handle& handle) {

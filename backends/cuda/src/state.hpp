@@ -155,6 +155,10 @@ void give_back_retired(std::size_t kept = kept_for_graphs) noexcept;
 
 /// Waits until `stream` has done all its work, or throws what it failed of. Beside any capture but its own.
 void wait_for_stream(cudaStream_t stream);
+/// Throws state_error: the call's object, or memory, is of another context than the device's current one.
+[[noreturn]] void refuse_lost_context(const char* call);
+/// Copies, and waits: from or to pageable memory CUDA does so anyway.
+void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 /// Whether `stream` has done all its work; throws what it failed of. Beside any capture but its own.
 bool is_at_rest(cudaStream_t stream);
 

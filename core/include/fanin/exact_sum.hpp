@@ -164,12 +164,45 @@ struct exact_complex_sum {
     exact_window_sum<bins_of_sum<F>> real;
     exact_window_sum<bins_of_sum<F>> imaginary;
   };
+  template <int Count>
+  struct separated {
+    F real[Count];
+    F imaginary[Count];
+
+    FANIN_FUNCTION explicit separated(const value_type* values) {
+      unrolled<Count>([&](int i) {
+        const auto x = std::bit_cast<parts>(values[i]);
+        real[i] = x.real;
+        imaginary[i] = x.imaginary;
+      });
+    }
+  };
 
   FANIN_FUNCTION constexpr accumulator_type identity() const { return {}; }
   FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const {
     return {part_window(scratch.real), part_window(scratch.imaginary)};
   }
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const { state.add(value); }
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
+                                int rows) const {
+    const separated<Rows * Columns> of(values);
+    state.real.template add_tile<Rows, Columns>(of.real, rows);
+    state.imaginary.template add_tile<Rows, Columns>(of.imaginary, rows);
+  }
+  template <int Count>
+  FANIN_FUNCTION unsigned effort(const thread_state& state, const value_type* values) const {
+    const separated<Count> of(values);
+    const unsigned of_real = state.real.template effort<Count>(of.real);
+    const unsigned of_imaginary = state.imaginary.template effort<Count>(of.imaginary);
+    return of_real > of_imaginary ? of_real : of_imaginary;
+  }
+  template <int Count>
+  FANIN_FUNCTION void fold_easy(thread_state& state, const value_type* values, unsigned effort) const {
+    const separated<Count> of(values);
+    state.real.template add_easy<Count>(of.real, effort);
+    state.imaginary.template add_easy<Count>(of.imaginary, effort);
+  }
   FANIN_FUNCTION void flush(thread_state& state, accumulator_type&) const {
     state.real.flush();
     state.imaginary.flush();

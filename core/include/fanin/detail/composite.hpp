@@ -89,6 +89,16 @@ struct composite {
   static constexpr std::size_t largest_beside_scratch =
       largest({names_thread_state<Reducer> ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
 
+  /// Whether a value is a fanin::tuple with one for each of several reducers.
+  template <class Value>
+  static constexpr bool gives_one_each = [] {
+    if constexpr (is_tuple_v<Value> && size > 1) {
+      return std::tuple_size_v<Value> == size;
+    } else {
+      return false;
+    }
+  }();
+
   tuple<Reducer...> reducers;
 
   FANIN_FUNCTION constexpr accumulator_type identity() const { return identity_of(indices{}); }
@@ -139,16 +149,17 @@ struct composite {
 
   /// A reducer may have effort<Count>(acc, values) and fold_easy<Count>(acc, values, effort), for a GPU's inner loop:
   /// the least effort is 0, and with too_much the values must go to fold_tile. All lanes of a warp then fold with the
-  /// greatest effort among theirs.
+  /// greatest effort among theirs. Among several reducers those that do not tell it take the tile as ever.
   template <class Value>
-  static constexpr bool has_effort = size == 1 && (tells_effort<Reducer, Value> && ...);
+  static constexpr bool has_effort = !gives_one_each<Value> && (tells_effort<Reducer, Value> || ...);
   template <int Count, class Value>
   FANIN_FUNCTION constexpr unsigned effort(const state_type& state, const Value* values) const {
-    return get<0>(reducers).template effort<Count>(get<0>(state), values);
+    return effort_of<Count>(state, values, indices{});
   }
-  template <int Count, class Value>
-  FANIN_FUNCTION constexpr void fold_easy(state_type& state, const Value* values, unsigned effort) const {
-    get<0>(reducers).template fold_easy<Count>(get<0>(state), values, effort);
+  template <int Rows, int Columns, class Value>
+  FANIN_FUNCTION constexpr void fold_easy(state_type& state, const Value* values, std::int64_t first,
+                                          std::int64_t row_step, unsigned effort) const {
+    fold_easy_of<Rows, Columns>(state, values, first, row_step, effort, indices{});
   }
 
   /// The indices begin .. end - 1 of a functor, in a host's own loop: see accumulate_on_host. Values are gathered in
@@ -241,6 +252,31 @@ struct composite {
       get<I>(scratch) = get<I>(state);
     }
   }
+  template <int Count, class Value, std::size_t... I>
+  FANIN_FUNCTION constexpr unsigned effort_of(const state_type& state, const Value* values,
+                                              std::index_sequence<I...>) const {
+    unsigned most = 0;
+    const auto ask_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      if constexpr (tells_effort<reducer_type<K>, Value>) {
+        const unsigned effort = get<K>(reducers).template effort<Count>(get<K>(state), values);
+        most = effort > most ? effort : most;
+      }
+    };
+    (ask_one(std::integral_constant<std::size_t, I>{}), ...);
+    return most;
+  }
+  template <int Rows, int Columns, class Value, std::size_t... I>
+  FANIN_FUNCTION constexpr void fold_easy_of(state_type& state, const Value* values, std::int64_t first,
+                                             std::int64_t row_step, unsigned effort, std::index_sequence<I...>) const {
+    const auto fold_some = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      if constexpr (tells_effort<reducer_type<K>, Value>) {
+        get<K>(reducers).template fold_easy<Rows * Columns>(get<K>(state), values, effort);
+      } else {
+        fold_tile_one<Rows, Columns, K>(get<K>(state), values, first, row_step, Rows);
+      }
+    };
+    (fold_some(std::integral_constant<std::size_t, I>{}), ...);
+  }
   template <class F, std::size_t... I>
   FANIN_FUNCTION constexpr void call(const F& f, state_type& state, std::int64_t i, std::index_sequence<I...>) const {
     f(i, get<I>(state)...);
@@ -249,15 +285,6 @@ struct composite {
   constexpr void call_on_host(const F& f, state_type& state, std::int64_t i, std::index_sequence<I...>) const {
     f(i, get<I>(state)...);
   }
-
-  template <class Value>
-  static constexpr bool gives_one_each = [] {
-    if constexpr (is_tuple_v<Value> && size > 1) {
-      return std::tuple_size_v<Value> == size;
-    } else {
-      return false;
-    }
-  }();
 
   template <class Value, std::size_t... I>
   FANIN_FUNCTION constexpr void fold_of(state_type& state, const Value& value, std::int64_t i,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/grid/host_finish.cuh>
 #include <fanin/cuda/grid/last_block.cuh>
 #include <fanin/cuda/grid/launch_per_halving.cuh>
@@ -64,9 +65,10 @@ __global__ void __launch_bounds__(1024)
     reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
   extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ block_memory<Strategy, Composite> block;
   const grid_stage_of<Strategy, Composite> grid(work, destination);
   typename partial_type_of<Strategy, Composite>::value_type value;
-  partial_type_of<Strategy, Composite> partial(c, work, shared, value);
+  partial_type_of<Strategy, Composite> partial(c, work, block, shared, value);
   partial.gather(source);
   if constexpr (Strategy::recipe.cluster_size > 1) {
     if (!partial.combine_in_cluster()) return;

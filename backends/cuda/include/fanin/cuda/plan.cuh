@@ -147,70 +147,88 @@ constexpr cuda_grid_tuning grid_tuning_for(int compute_capability, std::size_t e
   return of_recipe;
 }
 
-/// A grid of as many blocks as the elements need, or a persistent one.
+/// A grid of as many blocks as the elements need.
+template <class Strategy, class Source>
+void plan_whole_grid(cuda_plan& plan, const Source& source) {
+  const std::int64_t elements_of_block = std::int64_t{plan.launch.block_size} * plan.chunks;
+  const std::int64_t blocks = (std::max<std::int64_t>(source.count, 1) - 1) / elements_of_block + 1;
+  if (blocks > std::numeric_limits<int>::max()) {
+    refuse<Strategy>(std::to_string(source.count) + " elements need " + std::to_string(blocks) +
+                     " blocks, more than a grid has; ask for larger blocks or more chunks");
+  }
+  plan.launch.grid_size = plan.largest_grid = static_cast<int>(blocks);
+}
+
+/// A grid of the size that was asked for.
+template <class Strategy>
+void plan_grid_of(cuda_plan& plan, int asked) {
+  constexpr int cluster_size = Strategy::recipe.cluster_size;
+  if (asked % cluster_size != 0) {
+    refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks is not made of clusters of " +
+                     std::to_string(cluster_size));
+  }
+  plan.launch.grid_size = plan.largest_grid = asked;
+}
+
+/// Fewer or smaller blocks for few elements, as `measured` says. `full_grid(blocks_per_sm)` is the grid of so many.
+template <class Strategy, class Source, class FullGrid>
+void plan_few_blocks(cuda_plan& plan, std::int64_t units, const cuda_grid_tuning& measured, const FullGrid& full_grid) {
+  constexpr cuda_recipe recipe = Strategy::recipe;
+  constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
+  cuda_launch& launch = plan.launch;
+  const std::int64_t round_of_block = launch.block_size * in_flight;
+  // Another block size would want other shared memory, where that goes by threads.
+  const bool is_default_block = launch.block_size == recipe.block_size && recipe.memory != cuda_stage::memory::shared;
+  if (units <= round_of_block && measured.lone_block_size != 0) {
+    launch.grid_size = 1;
+  } else if (is_default_block && units <= measured.lone_block_size * in_flight) {
+    launch.block_size = measured.lone_block_size;
+    launch.grid_size = 1;
+  } else if (measured.few_blocks_per_sm != 0 &&
+             units < measured.rounds_of_full_grid * round_of_block * plan.largest_grid) {
+    launch.grid_size = std::min(launch.grid_size, full_grid(measured.few_blocks_per_sm));
+  }
+}
+
+/// As many blocks as the elements need and the device holds, or as the tuning says.
 template <class Strategy, class Composite, class Source>
 void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors,
                const cuda_kernel_facts& facts) {
   constexpr cuda_recipe recipe = Strategy::recipe;
-  cuda_launch& launch = plan.launch;
-  const std::int64_t threads_of_block = launch.block_size;
+  constexpr int cluster_size = recipe.cluster_size;
   if constexpr (!is_persistent(recipe)) {
-    const std::int64_t elements_of_block = threads_of_block * plan.chunks;
-    const std::int64_t blocks = (std::max<std::int64_t>(source.count, 1) - 1) / elements_of_block + 1;
-    if (blocks > std::numeric_limits<int>::max()) {
-      refuse<Strategy>(std::to_string(source.count) + " elements need " + std::to_string(blocks) +
-                       " blocks, more than a grid has; ask for larger blocks or more chunks");
-    }
-    launch.grid_size = plan.largest_grid = static_cast<int>(blocks);
+    plan_whole_grid<Strategy>(plan, source);
     return;
   }
-  constexpr int cluster_size = recipe.cluster_size;
-  const auto whole_clusters = [&](int blocks) { return std::max(blocks / cluster_size, 1) * cluster_size; };
-  const auto grid_of = [&](int blocks_per_sm) {
-    const int resident = facts.resident_blocks;
-    return whole_clusters(multiprocessors * (blocks_per_sm == 0 ? resident : std::min(blocks_per_sm, resident)));
-  };
-  const cuda_grid_tuning measured = grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
-  const int blocks_per_sm = tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm;
   const int asked = tuning.grid_size != 0 ? tuning.grid_size : tuning.blocks_per_sm != 0 ? 0 : recipe.grid_size;
   if (asked != 0) {
-    if (asked % recipe.cluster_size != 0) {
-      refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks is not made of clusters of " +
-                       std::to_string(recipe.cluster_size));
-    }
-    launch.grid_size = plan.largest_grid = asked;
+    plan_grid_of<Strategy>(plan, asked);
     return;
   }
   const std::int64_t units = units_of<Strategy>(source);
+  const std::int64_t blocks = (units - 1) / plan.launch.block_size + 1;
+  const auto at_most = [&](std::int64_t some) {
+    return static_cast<int>(std::min<std::int64_t>(some, plan.largest_grid));
+  };
   if constexpr (plans_parcel_blocks<Strategy, Composite>) {
     if (tuning == cuda_tuning{}) {
-      const bool is_lone = parcel_block::for_units(units, multiprocessors).is_lone;
       plan.largest_grid = multiprocessors;
-      const std::int64_t blocks = is_lone ? 1 : (units - 1) / threads_of_block + 1;
-      launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
+      plan.launch.grid_size = at_most(parcel_block::for_units(units, multiprocessors).is_lone ? 1 : blocks);
       return;
     }
   }
-  plan.largest_grid = grid_of(blocks_per_sm);
-  const std::int64_t blocks = (units - 1) / threads_of_block + 1;
-  launch.grid_size = static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
+  const auto full_grid = [&](int blocks_per_sm) {
+    const int resident = facts.resident_blocks;
+    const int all = multiprocessors * (blocks_per_sm == 0 ? resident : std::min(blocks_per_sm, resident));
+    return std::max(all / cluster_size, 1) * cluster_size;
+  };
+  const cuda_grid_tuning measured = grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
+  plan.largest_grid = full_grid(tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm);
+  plan.launch.grid_size = at_most(blocks);
   if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
-    constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
-    const std::int64_t round_of_block = threads_of_block * in_flight;
-    // Another block size would want other shared memory, where that goes by threads.
-    const bool is_default_block = launch.block_size == recipe.block_size && recipe.memory != cuda_stage::memory::shared;
-    if (units <= round_of_block && measured.lone_block_size != 0) {
-      launch.grid_size = 1;
-    } else if (is_default_block && units <= measured.lone_block_size * in_flight) {
-      launch.block_size = measured.lone_block_size;
-      launch.grid_size = 1;
-    } else if (measured.few_blocks_per_sm != 0 &&
-               units < measured.rounds_of_full_grid * round_of_block * plan.largest_grid) {
-      launch.grid_size = std::min(launch.grid_size, grid_of(measured.few_blocks_per_sm));
-    }
+    plan_few_blocks<Strategy, Source>(plan, units, measured, full_grid);
   }
-  launch.grid_size = std::min(plan.largest_grid,
-                              (launch.grid_size + recipe.cluster_size - 1) / recipe.cluster_size * recipe.cluster_size);
+  plan.launch.grid_size = at_most((plan.launch.grid_size + cluster_size - 1) / cluster_size * cluster_size);
 }
 
 /// Throws invalid_argument, in words, for what cannot launch. `starts_early`: whether the kernel waits for the grid

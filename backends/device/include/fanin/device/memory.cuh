@@ -75,9 +75,9 @@ __device__ inline tagged_unit load_unit(const tagged_unit* from) {
 
 /// By one thread, whose writes come before: draws the next of tickets 0 .. count - 1; is_last says whether it was the
 /// last, and then all writes of those that drew before are seen. The counter wraps to 0.
-__device__ inline void draw_ticket(unsigned* counter, unsigned count, bool& is_last) {
+__device__ inline void draw_ticket(unsigned* counter, unsigned count, unsigned& is_last) {
   __threadfence();
-  is_last = atomicInc(counter, count - 1) == count - 1;
+  is_last = atomicInc(counter, count - 1) == count - 1 ? 1 : 0;
   __threadfence();
 }
 

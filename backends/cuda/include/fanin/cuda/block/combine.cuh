@@ -39,15 +39,15 @@ __device__ void combine_in_memory(const Op& op, T* memory, unsigned left, unsign
   }
 }
 
-/// Joins the values of the block's first `threads` threads by the recipe's stage, in `memory` where the stage needs it;
-/// valid in thread 0. Ends with a barrier.
+/// Joins the values of the block's first `threads` threads by the recipe's stage, in `memory` (what the stage says, or
+/// slots); valid in thread 0. Ends with a barrier.
 template <cuda_strategy_tag Strategy, std::size_t LargestAccumulator, class Op, class T>
 __device__ void combine_in_block(const Op& op, T& value, void* memory, unsigned threads) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   if constexpr (goes_through_slots(recipe, LargestAccumulator)) {
     combine_through_slots<LargestAccumulator>(op, value, memory, threads);
   } else if constexpr (recipe.block == cuda_stage::block::warp_shuffle) {
-    combine_by_warp_shuffle(op, value);
+    combine_by_warp_shuffle(op, value, static_cast<T*>(memory));
     __syncthreads();
   } else {
     T* const of_thread = static_cast<T*>(memory);

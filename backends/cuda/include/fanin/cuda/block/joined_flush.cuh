@@ -35,13 +35,12 @@ __device__ void join_flushes_in_warp(const R& reducer, typename R::flush_type& h
 }
 
 /// Joins what a block's threads hold, as combine_by_warp_shuffle: thread 0 gets it, but for what went to scratch. Two
-/// barriers; scratch of 32 flush_types; blocks of whole warps up to 1024 threads. Ends with a barrier.
+/// barriers; 32 flush_types at of_warps; blocks of whole warps up to 1024 threads. Ends with a barrier.
 template <class R>
-__device__ void join_flushes_in_block(const R& reducer, typename R::flush_type& held,
-                                      reducer_accumulator_t<R>& scratch) {
+__device__ void join_flushes_in_block(const R& reducer, typename R::flush_type& held, reducer_accumulator_t<R>& scratch,
+                                      void* of_warps) {
   using held_type = typename R::flush_type;
-  __shared__ alignas(16) unsigned char storage[32 * sizeof(held_type)];
-  held_type* const of_warp = reinterpret_cast<held_type*>(storage);
+  held_type* const of_warp = static_cast<held_type*>(of_warps);
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const unsigned warps = blockDim.x / 32;
@@ -62,9 +61,10 @@ __device__ void join_flushes_in_block(const R& reducer, typename R::flush_type& 
 /// Empties the states of a block's threads into `scratch`, so that mostly one thread touches it, whose atomics nobody
 /// waits for. Ends with a barrier.
 template <class R>
-__device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reducer_accumulator_t<R>& scratch) {
+__device__ void flush_joined(const R& reducer, reducer_state_t<R>& state, reducer_accumulator_t<R>& scratch,
+                             void* of_warps) {
   typename R::flush_type held = reducer.drain(state);
-  join_flushes_in_block(reducer, held, scratch);
+  join_flushes_in_block(reducer, held, scratch, of_warps);
   if (threadIdx.x == 0) reducer.deposit(held, scratch);
   __syncthreads();
 }

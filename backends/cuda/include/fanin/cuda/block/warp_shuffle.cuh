@@ -65,9 +65,7 @@ __device__ void combine_in_warp(const Op& op, T& value) {
 /// accumulators; blocks of whole warps up to 1024 threads; the result is valid in thread 0. The caller puts a barrier
 /// before the next use. Wins wherever accumulators are small: least shared-memory traffic, least waiting.
 template <class Op, class T>
-__device__ void combine_by_warp_shuffle(const Op& op, T& value) {
-  __shared__ alignas(16) unsigned char storage[32 * sizeof(T)];
-  T* const of_warp = reinterpret_cast<T*>(storage);
+__device__ void combine_by_warp_shuffle(const Op& op, T& value, T* of_warp) {
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   const unsigned warps = blockDim.x / 32;

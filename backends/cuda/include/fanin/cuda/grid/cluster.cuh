@@ -7,11 +7,10 @@ namespace fanin::detail {
 
 /// The blocks of a cluster hand their values to the first of them through distributed shared memory; valid in its
 /// thread 0. Phases: barrier of the cluster (all blocks have started), store, barrier, join in the order of ranks.
-/// Scratch: 8 accumulators. True in the first block. Needs compute capability 9.0; nothing for a grid without clusters.
+/// Memory: an accumulator for each block, in every block. True in the first block. Needs compute capability 9.0;
+/// nothing for a grid without clusters.
 template <class Op, class T>
-__device__ bool combine_in_cluster(const Op& op, T& value) {
-  __shared__ alignas(16) unsigned char storage[8 * sizeof(T)];
-  T* const of_block = reinterpret_cast<T*>(storage);
+__device__ bool combine_in_cluster(const Op& op, T& value, T* of_block) {
   sync_cluster();
   if (threadIdx.x == 0) in_block_of_cluster(of_block, 0)[rank_in_cluster()] = value;
   sync_cluster();

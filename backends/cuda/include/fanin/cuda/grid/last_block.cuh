@@ -15,29 +15,30 @@
 namespace fanin::detail {
 
 /// Publishes this block's partial result (thread 0's) and draws a ticket. True in every thread of the one block that
-/// drew the last: all partial results are then there. The ticket wraps to 0 for the next launch. One barrier.
+/// drew the last, which is_last, in memory of the block, says: all partial results are then there. The ticket wraps to
+/// 0 for the next launch. One barrier.
 template <class T>
-__device__ bool is_last_block(const T& value, const contributor& self, T* partials, unsigned* ticket) {
-  __shared__ bool is_last;
+__device__ bool is_last_block(const T& value, const contributor& self, T* partials, unsigned* ticket,
+                              unsigned& is_last) {
   if (threadIdx.x == 0) {
     partials[self.index] = value;
     draw_ticket(ticket, self.count, is_last);
   }
   __syncthreads();
-  return is_last;
+  return is_last != 0;
 }
 
 /// The same for a partial result in memory of the block, which all threads write out. Two barriers more.
 template <class T>
-__device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket) {
-  __shared__ bool is_last;
+__device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket,
+                                   unsigned& is_last) {
   copy_by_threads(partials + self.index, shared, threadIdx.x, blockDim.x);
   __syncthreads();
   if (threadIdx.x == 0) {
     draw_ticket(ticket, self.count, is_last);
   }
   __syncthreads();
-  return is_last;
+  return is_last != 0;
 }
 
 /// What `threads` threads gather of all blocks' partial results, in an order that depends on the grid alone.
@@ -79,7 +80,7 @@ struct last_block {
   __device__ void finish(partial_in_registers<Strategy, Composite>& partial) const {
     if (self.count > 1) {
       auto* const partials = partials_in<accumulator>(work.scratch);
-      if (!is_last_block(partial.value, self, partials, work.scratch.counter)) return;
+      if (!is_last_block(partial.value, self, partials, work.scratch.counter, partial.block.of_grid_stage)) return;
       const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
       gather_partials(partial.c, partial.value, partials, self.count, threads);
       partial.combine(threads);
@@ -90,7 +91,8 @@ struct last_block {
   __device__ void finish(partial_in_spill<Strategy, Composite>& partial) const {
     if (self.count > 1) {
       auto* const partials = partials_in<accumulator>(work.scratch);
-      if (!is_last_block_with(*partial.spill, self, partials, work.scratch.counter)) return;
+      if (!is_last_block_with(*partial.spill, self, partials, work.scratch.counter, partial.block.of_grid_stage))
+        return;
       partial.join_all(partials, self);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());

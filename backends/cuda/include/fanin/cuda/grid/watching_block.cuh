@@ -147,7 +147,7 @@ struct watching_block {
   __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial,
                                  const left_spills<accumulator>& left) const {
     using parcel_type = typename Composite::parcel_type;
-    __shared__ unsigned blocks_that_left;
+    unsigned& blocks_that_left = partial.block.of_grid_stage;
     if (threadIdx.x == 0) blocks_that_left = 0;
     __syncthreads();
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <fanin/cuda/block/combine.cuh>
+#include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/thread/gather.cuh>
 
@@ -16,22 +17,27 @@ struct block_task {
   using accumulator = typename Composite::accumulator_type;
   static constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
 
+  using memory_type = block_memory<Strategy, Composite>;
+
   const Composite& c;
   int chunks;
+  memory_type& block;
   void* shared;  ///< what was asked for at launch
-  void* memory;  ///< where the block combines: the same, or its part of the workspace
+  void* memory;  ///< where the block combines: in one of them, or in its part of the workspace
 
   template <class Workspace>
-  __device__ block_task(const Composite& composite, const Workspace& work, void* of_launch)
-      : c{composite}, chunks{work.chunks}, shared{of_launch}, memory{of_launch} {
+  __device__ block_task(const Composite& composite, const Workspace& work, memory_type& of_block, void* of_launch)
+      : c{composite}, chunks{work.chunks}, block{of_block}, shared{of_launch}, memory{of_launch} {
     if constexpr (Strategy::recipe.memory == cuda_stage::memory::global) {
       memory = static_cast<accumulator*>(work.values) + static_cast<std::int64_t>(blockIdx.x) * blockDim.x;
+    } else if constexpr (memory_type::combines_by_shuffle) {
+      memory = block.of_warps.address();
     }
   }
 
   template <class Source, class State>
   __device__ void gather_into(State& state, const Source& source) const {
-    fanin::detail::gather<Strategy>(source, c, state, chunks, shared);
+    fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
   }
 
   /// Joins the values of the block's first `threads` threads by the recipe's stage; valid in thread 0. Ends with a

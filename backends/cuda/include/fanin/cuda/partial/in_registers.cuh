@@ -65,20 +65,21 @@ struct partial_in_registers : block_task<Strategy, Composite> {
   using task = block_task<Strategy, Composite>;
   using accumulator = typename Composite::accumulator_type;
   using value_type = accumulator;
-  using task::c, task::memory;
+  using task::block, task::c, task::memory;
+  using typename task::memory_type;
 
   accumulator& value;
 
   template <class Workspace>
-  __device__ partial_in_registers(const Composite& composite, const Workspace& work, void* of_launch,
-                                  accumulator& of_kernel)
-      : task(composite, work, of_launch), value{of_kernel} {}
+  __device__ partial_in_registers(const Composite& composite, const Workspace& work, memory_type& of_block,
+                                  void* of_launch, accumulator& of_kernel)
+      : task(composite, work, of_block, of_launch), value{of_kernel} {}
 
   /// What the block's threads gather, combined.
   template <class Source>
   __device__ void gather(const Source& source) {
     if constexpr (Composite::has_any_state) {
-      accumulator& spill = begin_spill(c);
+      accumulator& spill = begin_spill(c, block.spill.address());
       auto state = c.begin(spill);
       this->gather_into(state, source);
       combine_states(*this, state, spill);
@@ -103,7 +104,9 @@ struct partial_in_registers : block_task<Strategy, Composite> {
   __device__ void combine(unsigned threads) { this->combine_values(c, value, threads); }
 
   /// True in the first block of the cluster, whose value is then that of all.
-  __device__ bool combine_in_cluster() { return fanin::detail::combine_in_cluster(c, value); }
+  __device__ bool combine_in_cluster() {
+    return fanin::detail::combine_in_cluster(c, value, static_cast<accumulator*>(block.of_cluster.address()));
+  }
 
   __device__ typename Composite::result_type result() const { return c.result(value); }
 };

@@ -20,18 +20,20 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   using task = block_task<Strategy, Composite>;
   using accumulator = typename Composite::accumulator_type;
   struct value_type {};
-  using task::c;
+  using task::block, task::c;
+  using typename task::memory_type;
 
   accumulator* spill = nullptr;
 
   template <class Workspace>
-  __device__ partial_in_spill(const Composite& composite, const Workspace& work, void* of_launch, value_type&)
-      : task(composite, work, of_launch) {}
+  __device__ partial_in_spill(const Composite& composite, const Workspace& work, memory_type& of_block, void* of_launch,
+                              value_type&)
+      : task(composite, work, of_block, of_launch) {}
 
   /// What the block's threads gather, combined.
   template <class Source>
   __device__ void gather(const Source& source) {
-    spill = &begin_spill(c);
+    spill = &begin_spill(c, block.spill.address());
     auto state = c.begin(*spill);
     this->gather_into(state, source);
     combine_states(*this, state, *spill);

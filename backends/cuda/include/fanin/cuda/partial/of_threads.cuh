@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/thread/gather.cuh>
 #include <fanin/cuda/workspace.cuh>
 
@@ -13,12 +14,15 @@ template <class Strategy, class Composite>
 struct partials_of_threads {
   using workspace = cuda_workspace<cuda_scratch>;
   struct value_type {};
+  using memory_type = block_memory<Strategy, Composite>;
   const Composite& c;
   const workspace& work;
+  memory_type& block;
   void* shared;
 
-  __device__ partials_of_threads(const Composite& composite, const workspace& of_launch, void* of_shared, value_type&)
-      : c{composite}, work{of_launch}, shared{of_shared} {}
+  __device__ partials_of_threads(const Composite& composite, const workspace& of_launch, memory_type& of_block,
+                                 void* of_shared, value_type&)
+      : c{composite}, work{of_launch}, block{of_block}, shared{of_shared} {}
 
   template <class Source>
   __device__ void gather(const Source& source) {
@@ -26,7 +30,7 @@ struct partials_of_threads {
         work.scratch)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
     partial = c.identity();
     auto state = c.begin(partial);
-    fanin::detail::gather<Strategy>(source, c, state, work.chunks, shared);
+    fanin::detail::gather<Strategy>(source, c, state, work.chunks, block, shared);
     c.finish(state, partial);
   }
 };

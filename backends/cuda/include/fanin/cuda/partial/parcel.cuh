@@ -21,19 +21,21 @@ struct partial_parcel : block_task<Strategy, Composite> {
   using parcel_type = typename Composite::parcel_type;
   using result_type = typename Composite::result_type;
   using value_type = parcel_type;
-  using task::c;
+  using task::block, task::c;
+  using typename task::memory_type;
 
   accumulator* spill = nullptr;
   parcel_type& parcel;
 
   template <class Workspace>
-  __device__ partial_parcel(const Composite& composite, const Workspace& work, void* of_launch, parcel_type& of_kernel)
-      : task(composite, work, of_launch), parcel{of_kernel} {}
+  __device__ partial_parcel(const Composite& composite, const Workspace& work, memory_type& of_block, void* of_launch,
+                            parcel_type& of_kernel)
+      : task(composite, work, of_block, of_launch), parcel{of_kernel} {}
 
   /// What the block's threads gather, joined. Ends with a barrier.
   template <class Source>
   __device__ void gather(const Source& source) {
-    spill = &begin_spill(c);
+    spill = &begin_spill(c, block.spill.address());
     auto state = c.begin(*spill);
     this->gather_into(state, source);
     parcel = for_all([&]<std::size_t K>(index<K>) {
@@ -50,7 +52,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ void combine() {
     for_each([&]<std::size_t K>(index<K>) {
       if constexpr (has_state<K>) {
-        join_flushes_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill));
+        join_flushes_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), block.of_warps.address());
       } else {
         this->combine_values(reducer<K>(), get<K>(parcel), blockDim.x);
       }

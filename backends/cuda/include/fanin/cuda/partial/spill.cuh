@@ -33,10 +33,8 @@ inline constexpr bool has_zero_identity<Composite> = is_all_zeros(Composite{}.id
 
 /// The block's spill, which holds the identity; called once, by all threads. Ends with a barrier.
 template <class Composite>
-__device__ typename Composite::accumulator_type& begin_spill(const Composite& c) {
-  using accumulator = typename Composite::accumulator_type;
-  __shared__ alignas(16) unsigned char storage[sizeof(accumulator)];
-  accumulator& spill = *reinterpret_cast<accumulator*>(storage);
+__device__ typename Composite::accumulator_type& begin_spill(const Composite& c, void* memory) {
+  auto& spill = *static_cast<typename Composite::accumulator_type*>(memory);
   if constexpr (has_zero_identity<Composite> && sizeof(spill) % sizeof(uint4) == 0) {
     constexpr auto words = static_cast<unsigned>(sizeof(spill) / sizeof(uint4));
     auto* const to = reinterpret_cast<uint4*>(&spill);
@@ -56,7 +54,7 @@ __device__ void combine_states(const Task& task, State& state, Accumulator& spil
     const auto& reducer = get<K>(task.c.reducers);
     using reducer_type = std::remove_cvref_t<decltype(reducer)>;
     if constexpr (joins_flushes<reducer_type>) {
-      flush_joined(reducer, get<K>(state), get<K>(spill));
+      flush_joined(reducer, get<K>(state), get<K>(spill), task.block.of_warps.address());
     } else if constexpr (names_thread_state<reducer_type>) {
       reducer.flush(get<K>(state), get<K>(spill));
     } else {

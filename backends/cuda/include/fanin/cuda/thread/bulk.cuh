@@ -15,11 +15,11 @@ namespace fanin::detail {
 /// vectorised. Every index once, for any count and grid.
 template <int Loads, class T, class Composite>
 __device__ void gather_through_ring(const span_source<T>& source, const Composite& c,
-                                    typename Composite::state_type& state, void* ring) {
+                                    typename Composite::state_type& state, copy_barrier (&filled)[bulk_stages],
+                                    void* ring) {
   using vector = typename span_source<T>::vector;
   constexpr int width = span_source<T>::width;
   constexpr int vectors_of_tile = static_cast<int>(bulk_stage_bytes / sizeof(vector));
-  __shared__ copy_barrier filled[bulk_stages];
   vector* const stages = static_cast<vector*>(ring);
   const std::int64_t tiles = source.vectors() / vectors_of_tile;
   const auto ask = [&](std::int64_t tile, int stage) {
@@ -79,9 +79,9 @@ __device__ void gather_through_ring(const span_source<T>& source, const Composit
 /// The same where devices of this code have the engine; else as vectorised.
 template <int Loads, class T, class Composite>
 __device__ void gather_bulk(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
-                            void* ring) {
+                            copy_barrier (&filled)[bulk_stages], void* ring) {
   if constexpr (has_bulk_copies) {
-    gather_through_ring<Loads>(source, c, state, ring);
+    gather_through_ring<Loads>(source, c, state, filled, ring);
   } else {
     gather_vectorised<Loads>(source, c, state);
   }

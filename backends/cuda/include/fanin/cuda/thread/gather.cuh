@@ -10,16 +10,16 @@
 
 namespace fanin::detail {
 
-/// The recipe's thread stage: what this thread takes of the source goes into `state`. `shared` is the memory that was
-/// asked for at launch.
-template <class Strategy, class Source, class Composite>
+/// The recipe's thread stage: what this thread takes of the source goes into `state`. `block` is memory of the block,
+/// `shared` what was asked for at launch.
+template <class Strategy, class Source, class Composite, class BlockMemory>
 __device__ void gather(const Source& source, const Composite& c, typename Composite::state_type& state, int chunks,
-                       [[maybe_unused]] void* shared) {
+                       [[maybe_unused]] BlockMemory& block, [[maybe_unused]] void* shared) {
   using cuda_stage::thread;
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
   if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
-    gather_bulk<recipe.loads>(source, c, state, shared);
+    gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
   } else if constexpr (is_wide) {
     gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
   } else if constexpr (recipe.thread == thread::grid_stride) {

@@ -14,14 +14,15 @@
 namespace fanin::detail {
 
 /// Rounds of one tile of Count values a thread, for reducers that tell the effort (see composite::effort): load(at,
-/// tile) and tile.values() give them, fold(tile, at) is what takes any. `mine` goes up and `left` goes down by `round`
-/// until less than one is left. By whole warps.
+/// tile) and tile.values() give them, fold_easy(tile, at, effort) takes those of an effort, fold(tile, at) any. `mine`
+/// goes up and `left` goes down by `round` until less than one is left. By whole warps.
 ///
 /// The loop calls nothing and everything in it stays in registers: what is live across a call lies in local memory, and
 /// where the next loads' addresses came from there, exact sums ran at 0.7 of the bandwidth on an H200.
-template <int Count, class Tile, class Composite, class Load, class Fold>
+template <int Count, class Tile, class Composite, class Load, class FoldEasy, class Fold>
 __device__ void fold_by_effort(const Composite& c, typename Composite::state_type& state, std::int64_t& mine,
-                               std::int64_t& left, std::int64_t round, const Load& load, const Fold& fold) {
+                               std::int64_t& left, std::int64_t round, const Load& load, const FoldEasy& fold_easy,
+                               const Fold& fold) {
   while (left >= round) {
     Tile tile;
     bool is_easy = true;
@@ -32,11 +33,11 @@ __device__ void fold_by_effort(const Composite& c, typename Composite::state_typ
       mine += round;
       const unsigned effort = c.template effort<Count>(state, tile.values());
       if (all_in_warp(effort == 0)) {
-        c.template fold_easy<Count>(state, tile.values(), 0);
+        fold_easy(tile, mine - round, 0);
       } else {
         const unsigned most = most_in_warp(effort);
         is_easy = most != too_much;
-        if (is_easy) c.template fold_easy<Count>(state, tile.values(), most);
+        if (is_easy) fold_easy(tile, mine - round, most);
       }
     } while (is_easy && left >= round);
     if (!is_easy) {
@@ -75,6 +76,10 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
     std::int64_t left = count - done;
     fold_by_effort<Loads * Source::width, tile>(
         c, state, mine, left, round, [&](std::int64_t at, tile& t) { load(at, t.v); },
+        [&](const tile& t, std::int64_t at, unsigned effort) {
+          c.template fold_easy<Loads, Source::width>(state, t.values(), source.head + at * Source::width,
+                                                     std::int64_t{blockDim.x} * Source::width, effort);
+        },
         [&](const tile& t, std::int64_t at) { source.fold(c, state, t.v, at, blockDim.x, Loads); });
     done = count - left;
   } else {
@@ -205,6 +210,10 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
         [&](std::int64_t at, tile& t) {
 #pragma unroll
           for (int k = 0; k < Elements; ++k) t.value[k] = source.value(at + k * static_cast<std::int64_t>(blockDim.x));
+        },
+        [&](const tile& t, std::int64_t at, unsigned effort) {
+          c.template fold_easy<Elements, 1>(state, t.value, source.index(at), static_cast<std::int64_t>(blockDim.x),
+                                            effort);
         },
         [&](const tile& t, std::int64_t at) {
           c.template fold_tile<Elements, 1>(state, t.value, source.index(at), static_cast<std::int64_t>(blockDim.x),

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/cuda/recipe.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/device/bulk_copy.cuh>
+#include <fanin/device/warp.cuh>
+#include <fanin/reducer.hpp>
+
+namespace fanin::detail {
+
+/// Room for objects that are made by assignment.
+template <std::size_t Bytes>
+struct raw_memory {
+  alignas(16) unsigned char bytes[Bytes];
+  __device__ void* address() { return bytes; }
+};
+template <>
+struct raw_memory<0> {
+  __device__ void* address() { return nullptr; }
+};
+
+/// The largest of what a warp leaves for the others while a block combines one value of these reducers after the other.
+template <class... Reducer>
+constexpr std::size_t largest_of_warps(const composite<Reducer...>*, bool by_shuffle) {
+  const auto of_reducer = []<class R>(std::type_identity<R>, bool shuffles) -> std::size_t {
+    if constexpr (joins_flushes<R>) {
+      return sizeof(typename R::flush_type);
+    } else {
+      return shuffles && !names_thread_state<R> ? sizeof(reducer_accumulator_t<R>) : 0;
+    }
+  };
+  return largest({of_reducer(std::type_identity<Reducer>{}, by_shuffle)...});
+}
+
+/// A block's shared memory, but for what is asked for at launch.
+template <class Strategy, class Composite>
+struct block_memory {
+  using accumulator = typename Composite::accumulator_type;
+  static constexpr cuda_recipe recipe = Strategy::recipe;
+  static constexpr bool combines_by_shuffle = recipe.block == cuda_stage::block::warp_shuffle &&
+                                              !goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
+  static constexpr std::size_t bytes_of_warp =
+      Composite::has_any_state ? largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle)
+      : combines_by_shuffle    ? sizeof(accumulator)
+                               : 0;
+
+  struct no_copies {};
+  using copy_barriers =
+      std::conditional_t<recipe.thread == cuda_stage::thread::bulk, copy_barrier[bulk_stages], no_copies>;
+
+  [[no_unique_address]] raw_memory<warp_size * bytes_of_warp> of_warps;  ///< a value of each
+  [[no_unique_address]] raw_memory<Composite::has_any_state ? sizeof(accumulator) : 0> spill;
+  [[no_unique_address]] raw_memory<(recipe.cluster_size > 1 ? recipe.cluster_size * sizeof(accumulator) : 0)>
+      of_cluster;
+  [[no_unique_address]] copy_barriers copies;
+  unsigned of_grid_stage;  ///< a word of its own
+};
+
+}  // namespace fanin::detail
