@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 set(fanin_targets fanin fanin_device fanin_core fanin_serial)
-foreach(directory IN ITEMS backends/device core backends backends/serial)
+foreach(directory IN ITEMS device core backends backends/serial)
   list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/${directory}/include/")
 endforeach()
 if(FANIN_ENABLE_KOKKOS)

@@ -7,7 +7,7 @@ usage() {
 usage: scripts/format.sh [--fix]
 
 Checks the layout of every C++ and CUDA source with clang-format (.clang-format), that every file names its licence with
-reuse (REUSE.toml), and that no header but those of backends/device holds assembly; it gets the tools with pip.
+reuse (REUSE.toml), and that no header but those of device holds assembly; it gets the tools with pip.
   --fix    rewrite the files instead, for their layout
 TEXT
 }
@@ -53,8 +53,8 @@ if ! output=$("$venv/bin/reuse" lint --lines 2>&1); then
 fi
 
 if output=$(git grep -nE '__CUDA_ARCH__|\basm\b' -- core backends/cuda/include ||
-  git grep -nF __CUDA_ARCH__ -- backends ':!backends/device'); then
-  say "What only a device does belongs into backends/device:"
+  git grep -nF __CUDA_ARCH__ -- core backends); then
+  say "What only a device does belongs into the folder device:"
   say "$output"
   exit 1
 fi

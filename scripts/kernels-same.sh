@@ -59,7 +59,7 @@ compile() {
   cmake -S "$tree" -B "$work/$name-build" -DFANIN_ENABLE_CUDA=ON -DFANIN_ENABLE_KOKKOS=OFF -DFANIN_ENABLE_TESTS=OFF \
     -DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=OFF >"$work/$name.log" 2>&1 &&
     nvcc -std=c++20 "-arch=sm_$architecture" --expt-relaxed-constexpr --extended-lambda -cubin -o "$work/$name.cubin" \
-      "-I$tree/core/include" "-I$tree/backends/device/include" "-I$tree/backends/include" "-I$tree/backends/serial/include" \
+      "-I$tree/core/include" "-I$tree/device/include" "-I$tree/backends/include" "-I$tree/backends/serial/include" \
       "-I$tree/backends/cuda/include" "-I$work/$name-build/generated/include" "-I$root/tests" \
       "$root/tests/cuda/kernels.cu" >>"$work/$name.log" 2>&1
 }
