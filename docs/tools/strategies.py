@@ -6,9 +6,9 @@ What a strategy is comes from the catalogue itself, through the program docs/too
 comes from perf/results/h200/strategies.json, and what became of the notes' claims from perf/results/h200/claims.json.
 Where one of the two is absent, its parts say so.
 
-strategies.json  {"gpu": text, "commit": text, "rows": [{"strategy": name, "type": "i32|f32|f64", "n": elements,
-                  "us": microseconds, "gbs": GB/s, "share": of the measured read limit (0 to 1), "block": threads,
-                  "chunks": n of fold_n, "tuned": false for the same configuration of all, true for the row's best}]}
+strategies.json  {"gpu": text, "commit": text, "read_gbs": the measured read limit, "columns": [what stands in a row],
+                  "rows": [["strategy": name, "type": "i32|f32|f64", "n": elements, "us": microseconds, "block": threads,
+                  "chunks": n of fold_n, "tuned": false for the same configuration of all, true for the row's best]]}
                  Strategies that the catalogue lacks (Kokkos, CUB) are shown below it.
 claims.json      {"gpu": text, "commit": text,
                   "claims": {KEY: {"verdict": "confirmed|refuted|partly", "number": text}},
@@ -33,7 +33,7 @@ FIGURES = ROOT / "docs/figures"
 RESULTS = ROOT / "perf/results/h200"
 NOTHING = "not measured here"
 SHOWN_SIZES = (1 << 24, 100_000_000, 1 << 29)
-TYPES = ("i32", "f32", "f64")
+TYPES = {"i32": 4, "f32": 4, "f64": 8}  # bytes
 
 # Note 001's table, in the order of its index; its unit is ms (it says s).
 REPORTED = {
@@ -150,7 +150,10 @@ def refusals(rows):
 class Measured:
     def __init__(self, document):
         self.document = document
-        self.rows = document["rows"] if document else []
+        self.rows = [dict(zip(document["columns"], row)) for row in document["rows"]] if document else []
+        for row in self.rows:
+            row["gbs"] = row["n"] * TYPES[row["type"]] / row["us"] * 1e-3
+            row["share"] = row["gbs"] / document["read_gbs"]
         sizes = {row["n"] for row in self.rows}
         self.sizes = [n for n in SHOWN_SIZES if n in sizes] or sorted(sizes)[-3:]
 

@@ -21,41 +21,62 @@ namespace {
 
 using json = nlohmann::json;
 
-constexpr std::array peers{"cub", "kokkos"};  // the first that there is
+constexpr std::array peers{"cub", "kokkos"};  // the first that both runs have
 constexpr double least_noise = 0.03;
 constexpr std::size_t most_listed = 10;  // of each verdict but slower
 
-stored_row read_row(const json& r, const json& inputs) {
-  const auto text = [&](const char* key) { return r.at(key).get<std::string>(); };
-  stored_row row;
-  row.contender = text("contender");
-  row.who =
-      fmt::format("{}/{}/{}/{}/{}", row.contender, text("backend"), text("strategy"), text("form"), text("place"));
-  const std::string input =
-      r.at("input").is_null() ? "" : inputs.at(r.at("input").get<std::size_t>()).at("label").get<std::string>();
-  const std::string of = fmt::format("{}{}{} {} of {}", input, input.empty() ? "" : ": ", text("type"),
-                                     text("operation"), r.at("n").get<std::int64_t>());
-  row.what = fmt::format("{} to {} ({})", of, text("destination"), text("timing"));
-  row.title = fmt::format("{}, {} to {} ({})", of, text("label"), text("destination"), text("timing"));
-  row.series_us = r.at("series_us").get<std::vector<double>>();
-  if (row.series_us.empty() ||
-      std::any_of(row.series_us.begin(), row.series_us.end(), [](double us) { return !(us > 0); })) {
-    throw std::runtime_error("a row has no times: " + row.title);
+// `percent` is null where there were no bounds.
+interval read_interval(const json& mean, const json& percent) {
+  interval found{.mean = mean.get<double>()};
+  if (!(found.mean > 0)) throw std::runtime_error("a time or ratio is not above 0");
+  if (percent.is_null()) return found;
+  const double factor = 1 + percent.get<double>() / 100;
+  if (!(factor >= 1)) throw std::runtime_error("bounds lie on the wrong sides of their mean");
+  found.low = found.mean / factor;
+  found.high = found.mean * factor;
+  return found;
+}
+
+stored_row read_row(const json& row, const json& of_case, const json& ways, const std::string& input) {
+  const json& way = ways.at(row.at(0).get<std::size_t>());
+  const auto text = [&](const char* key) { return way.at(key).get<std::string>(); };
+  stored_row found;
+  found.contender = text("contender");
+  found.is_peer = way.at("is_peer").get<bool>();
+  found.who =
+      fmt::format("{}/{}/{}/{}/{}", found.contender, text("backend"), text("strategy"), text("form"), text("place"));
+  const std::string of =
+      fmt::format("{}{}{} {} of {}", input, input.empty() ? "" : ": ", of_case.at("type").get<std::string>(),
+                  of_case.at("operation").get<std::string>(), of_case.at("n").get<std::int64_t>());
+  found.what = fmt::format("{} to {} ({})", of, text("destination"), text("timing"));
+  found.title = fmt::format("{}, {} to {} ({})", of, text("label"), text("destination"), text("timing"));
+  found.time_us = read_interval(row.at(2), row.at(3));
+  for (const json& ratio : row.at(4)) {
+    const json& peer = ways.at(ratio.at(0).get<std::size_t>());
+    found.ratios.emplace(peer.at("contender").get<std::string>(), read_interval(ratio.at(1), ratio.at(2)));
   }
-  return row;
+  return found;
 }
 
 stored_run read_run(const json& all) {
-  if (all.at("schema") != json_schema || all.at("meta").at("program") != "fanin-perf") {
-    throw std::runtime_error(fmt::format("not of schema {}", json_schema));
+  if (all.at("meta").at("program") != "fanin-perf") throw std::runtime_error("another program wrote it");
+  if (all.at("schema") != json_schema || all.at("columns") != json(json_columns)) {
+    throw std::runtime_error(fmt::format("it is of schema {}, this fanin-perf reads and writes {}: measure again",
+                                         all.at("schema").dump(), json_schema));
   }
   stored_run run;
   const json& meta = all.at("meta");
   if (!meta.at("gpu").is_null()) run.machine_gpu = meta.at("gpu").at("name").get<std::string>();
   run.machine_cpu = meta.at("host").at("cpu").get<std::string>();
   run.made_by = meta.at("commit").get<std::string>().substr(0, 12) + ", " + meta.at("date").get<std::string>();
-  for (const json& r : all.at("rows")) {
-    if (r.at("ok").get<bool>()) run.rows.push_back(read_row(r, all.at("inputs")));
+  for (const json& of_case : all.at("cases")) {
+    const json& input = of_case.at("input");
+    const std::string label =
+        input.is_null() ? "" : all.at("inputs").at(input.get<std::size_t>()).at("label").get<std::string>();
+    for (const json& row : of_case.at("rows")) {
+      // A wrong answer has no time.
+      if (!row.at(1).is_null()) run.rows.push_back(read_row(row, of_case, all.at("ways"), label));
+    }
   }
   return run;
 }
@@ -66,40 +87,19 @@ double noise(const interval& a, const interval& b) {
 
 bool above(const interval& a, const interval& b) { return a.low > b.high * (1 + noise(a, b)); }
 
-// The row of CUB, else of Kokkos, beside this one.
-const stored_row* peer_of(const stored_row& row, const std::vector<const stored_row*>& beside,
-                          std::string_view contender) {
-  const auto place = [](const stored_row& r) { return std::string_view(r.who).substr(r.who.rfind('/')); };
-  for (const stored_row* other : beside) {
-    if (other->contender == contender && row.contender != contender && place(*other) == place(row)) return other;
-  }
-  return nullptr;
-}
-
-using rows_by_case = std::map<std::string_view, std::vector<const stored_row*>>;
-
-rows_by_case by_case(const stored_run& run) {
-  rows_by_case found;
-  for (const stored_row& row : run.rows) found[row.what].push_back(&row);
-  return found;
-}
-
-compared_row compare_rows(const stored_row& before, const std::vector<const stored_row*>& beside_before,
-                          const stored_row& now, const std::vector<const stored_row*>& beside_now) {
+compared_row compare_rows(const stored_row& before, const stored_row& now) {
   compared_row out;
   out.title = now.title;
-  out.before = geometric_mean(before.series_us);
-  out.now = geometric_mean(now.series_us);
+  out.before = before.time_us;
+  out.now = now.time_us;
+  out.is_peer = now.is_peer;
   for (const char* const peer : peers) {
-    out.is_peer = out.is_peer || now.contender == peer;
-  }
-  for (const char* const peer : peers) {
-    const stored_row* const peer_before = peer_of(before, beside_before, peer);
-    const stored_row* const peer_now = peer_of(now, beside_now, peer);
-    if (peer_before == nullptr || peer_now == nullptr) continue;
+    const auto ratio_before = before.ratios.find(peer);
+    const auto ratio_now = now.ratios.find(peer);
+    if (ratio_before == before.ratios.end() || ratio_now == now.ratios.end()) continue;
     out.peer = peer;
-    out.ratio_before = paired_ratio(peer_before->series_us, before.series_us);
-    out.ratio_now = paired_ratio(peer_now->series_us, now.series_us);
+    out.ratio_before = ratio_before->second;
+    out.ratio_now = ratio_now->second;
     break;
   }
   if (above(out.before, out.now)) {
@@ -142,7 +142,7 @@ stored_run read_stored_run(const std::string& file) {
   try {
     return as_stored_run(text);
   } catch (const std::exception& error) {
-    throw std::runtime_error(file + " is nothing that fanin-perf --json wrote: " + error.what());
+    throw std::runtime_error(file + " cannot be read as what fanin-perf --json writes: " + error.what());
   }
 }
 
@@ -160,22 +160,17 @@ std::string machine_difference(const stored_run& stored, const std::string& gpu,
 }
 
 comparison compare(const stored_run& before, const stored_run& now) {
-  const rows_by_case cases_before = by_case(before);
-  const rows_by_case cases_now = by_case(now);
+  std::map<std::pair<std::string_view, std::string_view>, const stored_row*> stored;
+  for (const stored_row& row : before.rows)
+    stored.emplace(std::pair<std::string_view, std::string_view>(row.who, row.what), &row);
   comparison found;
   for (const stored_row& row : now.rows) {
-    const auto at = cases_before.find(row.what);
-    const stored_row* same = nullptr;
-    if (at != cases_before.end()) {
-      const auto is_it = [&](const stored_row* other) { return other->who == row.who; };
-      const auto where = std::find_if(at->second.begin(), at->second.end(), is_it);
-      if (where != at->second.end()) same = *where;
-    }
-    if (same == nullptr) {
+    const auto same = stored.find({row.who, row.what});
+    if (same == stored.end()) {
       ++found.only_now;
-      continue;
+    } else {
+      found.rows.push_back(compare_rows(*same->second, row));
     }
-    found.rows.push_back(compare_rows(*same, at->second, row, cases_now.at(row.what)));
   }
   return found;
 }

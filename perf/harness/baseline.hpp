@@ -3,6 +3,7 @@
 
 // --baseline: this run against one that was stored, row by row.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct stored_row {
   std::string who;   ///< backend, label, form, place
   std::string what;  ///< type, operation, size, input, destination, timing
   std::string title;
-  std::vector<double> series_us;
+  bool is_peer = false;
+  interval time_us;                        ///< the geometric mean of its series
+  std::map<std::string, interval> ratios;  ///< peer's time over this one's, by contender
 };
 
 /// What of a run is compared: its rows whose answers were right, and the machine.
@@ -44,7 +47,7 @@ struct compared_row {
   interval before;
   interval now;
   verdict found = verdict::same;
-  bool is_peer = false;   ///< a row of CUB's or Kokkos's
+  bool is_peer = false;   ///< a row of a library that others are compared with
   std::string peer;       ///< the contender beside which `found` was looked at; empty: there was none in both runs
   interval ratio_before;  ///< peer's time over this one's
   interval ratio_now;
@@ -61,8 +64,8 @@ struct comparison {
 /// A time has become slower where its lower bound is above the stored upper bound by more than the noise, which is 3 %
 /// or twice the wider of the two intervals' half widths; and, where a peer (CUB, else Kokkos) is beside it in both
 /// runs, only if the ratio to the peer fell likewise. Otherwise the machine has changed, not the row: it has drifted.
-/// So have the peers' own rows, which are the measure: another version of theirs is nothing that this library could
-/// mend.
+/// So have the peers' own rows (Kokkos, CUB, cuBLAS), which are the measure: another version of theirs is nothing that
+/// this library could mend.
 comparison compare(const stored_run& before, const stored_run& now);
 
 }  // namespace fanin_perf

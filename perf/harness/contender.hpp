@@ -65,7 +65,7 @@ struct contender {
   destination to = destination::host;
   bool capturable = false;     ///< to the device: its calls can be captured into a CUDA graph
   bool is_baseline = false;    ///< plain Kokkos at its best, what ratios refer to
-  bool is_peer = false;        ///< of the libraries that every row gets a ratio to
+  bool is_peer = false;        ///< of the libraries that every other row gets a ratio to
   bool smallest_index = true;  ///< false: any index of the extreme value is right
   bool propagates_nan = true;  ///< false: left out where the data holds a NaN
   std::int64_t largest = 0;    ///< most elements it takes of synthetic data; 0: any

@@ -4,13 +4,16 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <ctime>
 #include <fanin/config.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "fanin_perf_commit.hpp"
 #include "harness/build.hpp"
@@ -33,53 +36,79 @@ json answer_to_json(const answer& a, operation op) {
   return out;
 }
 
-// Without bounds where there was one series only.
-json ratio_to_json(const peer_ratio& r) {
-  const bool bounded = std::isfinite(r.times.high);
-  return {{"peer", r.peer},
-          {"ratio", r.times.mean},
-          {"low", bounded ? json(r.times.low) : json(nullptr)},
-          {"high", bounded ? json(r.times.high) : json(nullptr)}};
+// An entry of "ways": whose reduction it is, and what is timed.
+json way_to_json(const contender& who, timing how) {
+  return {{"contender", who.name},
+          {"backend", who.backend},
+          {"strategy", who.strategy},
+          {"form", who.form},
+          {"label", who.label()},
+          {"place", name(who.where)},
+          {"destination", name(who.to)},
+          {"timing", name(how)},
+          {"statistic", who.where == place::gpu ? "median" : "min"},
+          {"is_peer", who.is_peer},
+          {"is_kokkos_baseline", who.is_baseline}};
 }
 
-json row_to_json(const row& r) {
-  const contender& who = *r.who;
-  json out{{"contender", who.name},
-           {"backend", who.backend},
-           {"strategy", who.strategy},
-           {"form", who.form},
-           {"label", who.label()},
-           {"place", name(who.where)},
-           {"operation", name(r.op)},
-           {"type", name(r.type)},
-           {"n", r.n},
-           {"bytes", r.bytes},
-           {"destination", name(who.to)},
-           {"timing", name(r.how)},
-           {"input", r.input < 0 ? json(nullptr) : json(r.input)},
-           {"ok", r.fault.empty()},
-           {"answer", answer_to_json(r.got, r.op)},
-           {"reference", answer_to_json(r.right, r.op)},
-           {"error_bound", r.bound}};
-  if (r.input >= 0 && has_index(r.op)) out["answer"]["numpy_index"] = r.numpy_index;
-  if (!r.fault.empty()) {
-    out["fault"] = r.fault;
-    return out;
+using ways = std::vector<std::pair<const contender*, timing>>;
+
+ways ways_of(const std::vector<row>& rows) {
+  ways found;
+  for (const row& r : rows) {
+    if (std::find(found.begin(), found.end(), ways::value_type(r.who, r.how)) == found.end()) {
+      found.emplace_back(r.who, r.how);
+    }
   }
-  if (r.how == timing::graph) out["graph_nodes"] = r.graph_nodes;
-  out["calls_per_series"] = r.calls;
-  out["series_us"] = r.series_us;
-  out["median_us"] = median(r.series_us);
-  out["min_us"] = smallest(r.series_us);
-  out["statistic"] = who.where == place::gpu ? "median" : "min";
-  out["time_us"] = r.time_us;
-  out["gbs"] = r.gbs;
-  out["share_of_limit"] = r.share_of_limit;
-  out["ratio_to_kokkos"] = r.ratio_to_kokkos ? json(*r.ratio_to_kokkos) : json(nullptr);
-  out["ratios"] = json::array();
-  for (const peer_ratio& ratio : r.ratios) out["ratios"].push_back(ratio_to_json(ratio));
-  out["is_kokkos_baseline"] = who.is_baseline;
+  return found;
+}
+
+std::ptrdiff_t number_of(const contender* who, timing how, const ways& all) {
+  return std::find(all.begin(), all.end(), ways::value_type(who, how)) - all.begin();
+}
+
+// How far the 95 % bounds are from the mean, as a factor in per cent; null where there was one series only.
+json within_percent(const interval& found, int digits) {
+  return std::isfinite(found.high) ? json(rounded(found.half_width() * 100, digits)) : json(nullptr);
+}
+
+// The values under "columns", without those that it has not at the end.
+json row_to_json(const row& r, const ways& all) {
+  json out = json::array({number_of(r.who, r.how, all)});
+  if (r.fault.empty()) {
+    const interval mean = geometric_mean(r.series_us);
+    out.push_back(rounded(r.time_us, 7));
+    out.push_back(rounded(mean.mean, 4));
+    out.push_back(within_percent(mean, 3));
+  } else {
+    out.insert(out.end(), {nullptr, nullptr, nullptr});
+  }
+  json ratios = json::array();
+  for (const peer_ratio& ratio : r.ratios) {
+    ratios.push_back({number_of(ratio.peer, r.how, all), rounded(ratio.times.mean, 5), within_percent(ratio.times, 4)});
+  }
+  out.push_back(std::move(ratios));
+  if (r.input < 0 && r.fault.empty()) return out;
+  json got = answer_to_json(r.got, r.op);
+  if (r.input >= 0 && has_index(r.op)) got["numpy_index"] = r.numpy_index;
+  out.push_back(std::move(got));
+  out.push_back(r.bound);
+  if (!r.fault.empty()) out.push_back(r.fault);
   return out;
+}
+
+// What rows of one case have in common; these stand beside each other.
+json case_to_json(const row& r) {
+  return {{"operation", name(r.op)},
+          {"type", name(r.type)},
+          {"n", r.n},
+          {"bytes", r.bytes},
+          {"input", r.input < 0 ? json(nullptr) : json(r.input)},
+          {"reference", r.fault.empty() ? answer_to_json(r.right, r.op) : json(nullptr)}};
+}
+
+bool same_case(const row& a, const row& b) {
+  return a.op == b.op && a.type == b.type && a.n == b.n && a.input == b.input;
 }
 
 json input_to_json(const input_facts& facts) {
@@ -182,7 +211,7 @@ void check_writable(const std::string& file) {
 
 std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,
                     const device* gpu) {
-  // A line for each input and row, so that two runs can be compared by line.
+  // A line for each input, way, case and row, so that two runs can be compared by line.
   std::string to = fmt::format("{{\n\"schema\": {},\n\"meta\": {},\n\"limits\": {},\n\"inputs\": [", json_schema,
                                meta_to_json(chosen, versions, gpu).dump(1), limits_to_json(result.bandwidth).dump(1));
   const char* separator = "\n";
@@ -190,11 +219,26 @@ std::string to_json(const run_result& result, const options& chosen, const std::
     to += separator + input_to_json(facts).dump();
     separator = ",\n";
   }
-  to += "\n],\n\"rows\": [";
+  const ways all = ways_of(result.rows);
+  to += "\n],\n\"ways\": [";
   separator = "\n";
-  for (const row& r : result.rows) {
-    to += separator + row_to_json(r).dump();
+  for (const auto& [who, how] : all) {
+    to += separator + way_to_json(*who, how).dump();
     separator = ",\n";
+  }
+  to += fmt::format("\n],\n\"columns\": {},\n\"cases\": [", json(json_columns).dump());
+  for (auto at = result.rows.begin(); at != result.rows.end();) {
+    const auto end = std::find_if_not(at, result.rows.end(), [&](const row& r) { return same_case(r, *at); });
+    const auto right = std::find_if(at, end, [](const row& r) { return r.fault.empty(); });
+    std::string facts = case_to_json(right == end ? *at : *right).dump();
+    facts.back() = ',';
+    to += (at == result.rows.begin() ? "\n" : ",\n") + facts + "\"rows\":[";
+    separator = "\n";
+    for (; at != end; ++at) {
+      to += separator + row_to_json(*at, all).dump();
+      separator = ",\n";
+    }
+    to += "]}";
   }
   return to + "\n]\n}\n";
 }

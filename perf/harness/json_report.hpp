@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -10,7 +11,11 @@
 
 namespace fanin_perf {
 
-inline constexpr int json_schema = 1;
+inline constexpr int json_schema = 2;
+
+/// What stands in a row, in this order.
+inline constexpr std::array json_columns{"way",    "time_us", "mean_us",     "within_percent",
+                                         "ratios", "answer",  "error_bound", "fault"};
 
 /// A run as JSON (docs/perf.md has the fields).
 std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,

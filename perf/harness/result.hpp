@@ -17,7 +17,7 @@ namespace fanin_perf {
 
 /// How many times as fast as a peer beside it, by the series that ran in turn with the peer's.
 struct peer_ratio {
-  std::string peer;  ///< contender::name
+  const contender* peer = nullptr;
   interval times;
 };
 
@@ -38,7 +38,7 @@ struct row {
   double gbs = 0;
   double share_of_limit = 0;
   std::optional<double> ratio_to_kokkos;  ///< Kokkos's time over this one
-  std::vector<peer_ratio> ratios;         ///< to the others of contender::is_peer
+  std::vector<peer_ratio> ratios;         ///< to those of contender::is_peer; they themselves have none
 
   answer got;
   answer right;

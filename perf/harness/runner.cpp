@@ -415,9 +415,10 @@ class run_in_progress {
         if (best == 0 || other.time_us < best) best = other.time_us;
       }
       if (best > 0) r.ratio_to_kokkos = best / r.time_us;
+      if (r.who->is_peer) continue;
       for (const row& other : rows) {
-        if (&other == &r || !other.who->is_peer || !other.fault.empty() || !compares_with(r, other)) continue;
-        r.ratios.push_back({other.who->name, paired_ratio(other.series_us, r.series_us)});
+        if (!other.who->is_peer || !other.fault.empty() || !compares_with(r, other)) continue;
+        r.ratios.push_back({other.who, paired_ratio(other.series_us, r.series_us)});
       }
     }
   }

@@ -116,8 +116,7 @@ def alarm(run, tables):
 
 
 def row_text(r):
-    series = r.get("series_us") or []
-    spread = f" ({time_text(min(series))} to {time_text(max(series))})" if len(series) > 1 else ""
+    spread = f" (mean {time_text(r['low_us'])} to {time_text(r['high_us'])})" if r["high_us"] else ""
     return f"{time_text(r['time_us'])} µs{spread}, {number_text(r['gbs'])} GB/s"
 
 

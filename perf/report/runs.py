@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class ReportError(Exception):
@@ -34,6 +34,38 @@ class Run:
         return where["read_gbs"] if where else None
 
 
+def bounds(mean, percent):
+    """The 95 % bounds, which are a factor apart from their mean; None where there was one series only."""
+    factor = None if percent is None else 1 + percent / 100
+    return (mean / factor, mean * factor) if factor else (None, None)
+
+
+def rows_of(case, data, run):
+    """The rows of a case, each with all that the file says of it and what follows from that."""
+    rows = []
+    for values in case["rows"]:
+        row = dict(zip(data["columns"], values))
+        row = {**data["ways"][row["way"]], **{k: v for k, v in case.items() if k != "rows"}, **row}
+        row["ok"] = "fault" not in row
+        if row["ok"]:
+            row["low_us"], row["high_us"] = bounds(row["mean_us"], row["within_percent"])
+            row["gbs"] = row["bytes"] / row["time_us"] * 1e-3
+            limit = run.limit(row["place"])
+            row["share_of_limit"] = row["gbs"] / limit if limit else None
+            row["ratios"] = {
+                data["ways"][way]["label"]: (ratio, *bounds(ratio, percent)) for way, ratio, percent in row["ratios"]
+            }
+        rows.append(row)
+    for row in (r for r in rows if r["ok"]):
+        times = [
+            r["time_us"]
+            for r in rows
+            if r["ok"] and r["is_kokkos_baseline"] and (r["place"], r["timing"]) == (row["place"], row["timing"])
+        ]
+        row["ratio_to_kokkos"] = min(times) / row["time_us"] if times else None
+    return rows
+
+
 def load_run(path):
     path = Path(path)
     try:
@@ -42,10 +74,15 @@ def load_run(path):
         raise ReportError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise ReportError(f"{path} is not JSON: {error}") from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ReportError(f"{path} is not a file that fanin-perf --json wrote (schema {SCHEMA})")
+    if not isinstance(data, dict) or "schema" not in data:
+        raise ReportError(f"{path} is not a file that fanin-perf --json wrote")
+    if data["schema"] != SCHEMA:
+        raise ReportError(f"{path} is of schema {data['schema']}, this report reads {SCHEMA}: measure again")
     try:
-        return Run(path, data["meta"], data["limits"], data["inputs"], data["rows"])
+        run = Run(path, data["meta"], data["limits"], data["inputs"], [])
+        for case in data["cases"]:
+            run.rows += rows_of(case, data, run)
+        return run
     except KeyError as error:
         raise ReportError(f"{path} lacks the part {error}") from error
 

@@ -75,15 +75,11 @@ class Group:
 
     def ratios(self, own, peer):
         """By size: paired, where the run has them, else from the two times."""
-        # Paired ratios name the contender. Where it has several labels here, which one is meant is open.
-        name = self.styles[peer].contender
-        names = {peer, name} if [self.styles[k].contender for k in self.rows].count(name) == 1 else {peer}
         found = {}
         for row in self.timed(own):
-            paired = next((p for p in row.get("ratios") or [] if p["peer"] in names), None)
             other = self.rows[peer].get(row["n"])
-            if paired and paired["ratio"]:
-                found[row["n"]] = Ratio(paired["ratio"], paired.get("low"), paired.get("high"))
+            if peer in row["ratios"]:
+                found[row["n"]] = Ratio(*row["ratios"][peer])
             elif other and other["ok"]:
                 found[row["n"]] = Ratio(other["time_us"] / row["time_us"])
         return found

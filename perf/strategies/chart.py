@@ -15,6 +15,9 @@ matplotlib.rcParams["svg.hashsalt"] = "fanin"
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
 
 data = json.load(open(sys.argv[1], encoding="utf-8"))
+data["rows"] = [dict(zip(data["columns"], row)) for row in data["rows"]]
+for row in data["rows"]:
+    row["gbs"] = row["n"] * (8 if row["type"] == "f64" else 4) / row["us"] * 1e-3
 size = 1 << 29
 types = {"i32": "int", "f32": "float", "f64": "double"}
 rows = {(row["type"], row["strategy"], row["tuned"]): row for row in data["rows"] if row["n"] == size}
@@ -23,7 +26,7 @@ for row in data["rows"]:
     if row["n"] == size and row["strategy"] not in names:
         names.append(row["strategy"])
 names.sort(key=lambda name: rows["i32", name, True]["gbs"])
-limit = next(row["gbs"] / row["share"] for row in data["rows"])
+limit = data["read_gbs"]
 
 figure, panels = plt.subplots(1, 3, figsize=(13, 7.5), sharey=True, layout="constrained")
 for panel, (kind, title) in zip(panels, types.items()):

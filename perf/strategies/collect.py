@@ -12,6 +12,11 @@ import argparse
 import csv
 import json
 import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+
+from runs import load_run  # noqa: E402
 
 parser = argparse.ArgumentParser()
 parser.add_argument("strategies")
@@ -22,22 +27,24 @@ parser.add_argument("--unsynchronised", default="")
 arguments = parser.parse_args()
 
 measured = json.load(open(arguments.strategies, encoding="utf-8"))
-perf = json.load(open(arguments.perf, encoding="utf-8"))
-limit = perf["limits"]["device"]["read_gbs"]
+measured["rows"] = [dict(zip(measured["columns"], row)) for row in measured["rows"]]
+perf = load_run(arguments.perf)
+limit = perf.limit("gpu")
 time = {(row["setting"], row["type"], row["n"], row["strategy"]): row["us"] for row in measured["rows"]}
 
+columns = ["strategy", "type", "n", "us", "block", "chunks", "tuned"]
 rows = []
 for row in measured["rows"]:
     if row["setting"] in ("block 256", "tuned"):
-        kept = {key: row[key] for key in ("strategy", "type", "n", "us", "gbs", "block", "chunks", "tuned")}
-        rows.append({**kept, "share": row["gbs"] / limit})
-for row in perf["rows"]:
+        row["tuned"] = row["setting"] == "tuned"
+        rows.append([row[key] for key in columns])
+sizes = {row[2] for row in rows}
+for row in perf.rows:
     if row["operation"] != "sum" or row["destination"] != "host" or row["contender"] not in ("kokkos", "cub"):
         continue
-    if row["type"] in ("i32", "f32", "f64") and any(other["n"] == row["n"] for other in rows):
+    if row["type"] in ("i32", "f32", "f64") and row["n"] in sizes:
         for tuned in (False, True):
-            rows.append({"strategy": row["contender"], "type": row["type"], "n": row["n"], "us": row["median_us"],
-                         "gbs": row["gbs"], "share": row["gbs"] / limit, "block": 0, "chunks": 0, "tuned": tuned})
+            rows.append([row["contender"], row["type"], row["n"], row["time_us"], 0, 0, tuned])
 
 conflicts = {}
 divergent = {}
@@ -137,6 +144,8 @@ if arguments.unsynchronised:
 settings = [{"strategy": row["strategy"], "us": row["us"]} for row in measured["rows"] if row["setting"] == "001"]
 out = pathlib.Path(arguments.out)
 head = {"gpu": measured["gpu"], "commit": measured["commit"]}
-(out / "strategies.json").write_text(json.dumps({**head, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+(out / "strategies.json").write_text(
+    f'{json.dumps({**head, "read_gbs": limit, "columns": columns}, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n', encoding="utf-8")
 (out / "claims.json").write_text(
     json.dumps({**head, "claims": claims, "settings_001": settings}, indent=1) + "\n", encoding="utf-8")

@@ -24,6 +24,7 @@
 #include "fanin_perf_commit.hpp"
 #include "harness/build.hpp"
 #include "harness/cuda_check.hpp"
+#include "harness/numbers.hpp"
 
 namespace {
 
@@ -113,21 +114,12 @@ double measure(fanin::cuda& gpu, const numbers<T>& data, std::int64_t n, const f
   return median_us(series, [&] { static_cast<void>(fanin::reduce(view, xs, fanin::sum<T>{})); });
 }
 
-template <class Strategy, class T>
+template <class Strategy>
 void add_row(json& rows, fanin::cuda& gpu, const char* type, std::int64_t n, const char* setting, double us,
              const fanin::cuda_tuning& tuning) {
   const auto launch = gpu.last_launch();
-  rows.push_back({{"strategy", Strategy::name},
-                  {"type", type},
-                  {"n", n},
-                  {"setting", setting},
-                  {"tuned", std::string(setting) == "tuned"},
-                  {"us", us},
-                  {"gbs", static_cast<double>(n) * sizeof(T) / us / 1e3},
-                  {"block", launch.block_size},
-                  {"grid", launch.grid_size},
-                  {"launches", launch.launches},
-                  {"chunks", tuning.chunks != 0 ? tuning.chunks : Strategy::recipe.chunks}});
+  rows.push_back({Strategy::name, type, n, setting, fanin_perf::rounded(us, 7), launch.block_size, launch.grid_size,
+                  launch.launches, tuning.chunks != 0 ? tuning.chunks : Strategy::recipe.chunks});
 }
 
 template <class Strategy, class T>
@@ -153,7 +145,7 @@ void tune(json& rows, fanin::cuda& gpu, const numbers<T>& data, const char* type
     }
   }
   const double us = measure<Strategy>(gpu, data, n, chosen, 5);
-  add_row<Strategy, T>(rows, gpu, type, n, "tuned", us, chosen);
+  add_row<Strategy>(rows, gpu, type, n, "tuned", us, chosen);
 }
 
 template <class T>
@@ -165,9 +157,9 @@ void compare(json& rows, fanin::cuda& gpu, const char* type, const settings& ask
       if (!asked.only.empty() && asked.only != Strategy::name) return;
       fanin::cuda own(gpu.stream());  // its scratch goes with it: up to an accumulator for every element
       const fanin::cuda_tuning none;
-      add_row<Strategy, T>(rows, own, type, n, "own", measure<Strategy>(own, data, n, none, asked.series), none);
+      add_row<Strategy>(rows, own, type, n, "own", measure<Strategy>(own, data, n, none, asked.series), none);
       const fanin::cuda_tuning same{.block_size = 256};
-      add_row<Strategy, T>(rows, own, type, n, "block 256", measure<Strategy>(own, data, n, same, asked.series), same);
+      add_row<Strategy>(rows, own, type, n, "block 256", measure<Strategy>(own, data, n, same, asked.series), same);
       if (asked.tune) tune<Strategy>(rows, own, data, type, n);
     });
     std::fprintf(stderr, "fanin-strategies: %s, %lld elements done\n", type, static_cast<long long>(n));
@@ -191,7 +183,7 @@ void compare_as_001(json& rows, fanin::cuda& gpu, const char* type) {
     } else {
       return;
     }
-    add_row<Strategy, T>(rows, own, type, n, "001", measure<Strategy>(own, data, n, tuning, 7), tuning);
+    add_row<Strategy>(rows, own, type, n, "001", measure<Strategy>(own, data, n, tuning, 7), tuning);
   });
 }
 
@@ -204,7 +196,7 @@ void compare_as_004_and_000(json& rows, fanin::cuda& gpu) {
   const auto add = [&]<class Strategy>(Strategy, const char* setting, int block) {
     fanin::cuda own(gpu.stream());
     const fanin::cuda_tuning tuning{.block_size = block};
-    add_row<Strategy, double>(rows, own, "f64", n, setting, measure<Strategy>(own, data, n, tuning, 5), tuning);
+    add_row<Strategy>(rows, own, "f64", n, setting, measure<Strategy>(own, data, n, tuning, 5), tuning);
   };
   add(finished_by<global_interleaved, grid::host_finish>{}, "004, host_finish", 128);
   add(finished_by<shared_interleaved, grid::host_finish>{}, "004, host_finish", 128);
@@ -267,12 +259,20 @@ int run(int argc, char** argv) {
     compare_as_001<std::int32_t>(rows, gpu, "i32");
     compare_as_004_and_000(rows, gpu);
   }
-  const json all{{"gpu", properties.name}, {"commit", FANIN_PERF_COMMIT}, {"rows", rows}};
   if (out.empty()) {
     for (const json& row : rows) std::printf("%s\n", row.dump().c_str());
-  } else {
-    std::ofstream(out) << all.dump(1) << '\n';
+    return 0;
   }
+  const json columns{"strategy", "type", "n", "setting", "us", "block", "grid", "launches", "chunks"};
+  std::ofstream to(out);
+  to << "{\n\"gpu\": " << json(properties.name) << ",\n\"commit\": " << json(FANIN_PERF_COMMIT)
+     << ",\n\"columns\": " << columns << ",\n\"rows\": [";
+  const char* separator = "\n";
+  for (const json& row : rows) {
+    to << separator << row;
+    separator = ",\n";
+  }
+  to << "\n]\n}\n";
   return 0;
 }
 

@@ -64,32 +64,43 @@ struct made_row {
   double us;
   double spread = 0.002;
   const char* timing = "calls";
+
+  bool is_peer() const { return contender == std::string_view("cub") || contender == std::string_view("kokkos"); }
+  std::vector<double> series() const {
+    std::vector<double> found;
+    for (const double sign : {1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0}) found.push_back(us * (1 + sign * spread));
+    return found;
+  }
 };
 
+nlohmann::json percent(const interval& found) { return found.half_width() * 100; }
+
 std::string made_run(const std::vector<made_row>& rows, const char* gpu = "NVIDIA H200", const char* cpu = "Xeon") {
-  nlohmann::json all{{"schema", 1}, {"inputs", nlohmann::json::array()}, {"rows", nlohmann::json::array()}};
+  nlohmann::json all{{"schema", 2}, {"inputs", nlohmann::json::array()}, {"columns", json_columns}};
   all["meta"] = {{"program", "fanin-perf"}, {"commit", "0123456789abcdef"}, {"date", "2026-01-01T00:00:00Z"}};
   all["meta"]["gpu"] = {{"name", gpu}};
   all["meta"]["host"] = {{"cpu", cpu}};
+  nlohmann::json made_case{{"type", "f32"}, {"operation", "sum"}, {"n", 1048576}, {"input", nullptr}};
   for (const made_row& made : rows) {
-    nlohmann::json row{{"contender", made.contender},
-                       {"label", made.contender},
-                       {"backend", "cuda"},
-                       {"strategy", ""},
-                       {"form", ""},
-                       {"place", "gpu"},
-                       {"type", "f32"},
-                       {"operation", "sum"},
-                       {"n", 1048576},
-                       {"input", nullptr},
-                       {"ok", true}};
-    row["timing"] = made.timing;
-    row["destination"] = made.timing == std::string_view("blocking") ? "host" : "device";
-    for (const double sign : {1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0}) {
-      row["series_us"].push_back(made.us * (1 + sign * made.spread));
+    all["ways"].push_back({{"contender", made.contender},
+                           {"label", made.contender},
+                           {"backend", "cuda"},
+                           {"strategy", ""},
+                           {"form", ""},
+                           {"place", "gpu"},
+                           {"timing", made.timing},
+                           {"destination", made.timing == std::string_view("blocking") ? "host" : "device"},
+                           {"is_peer", made.is_peer()}});
+    const interval time = geometric_mean(made.series());
+    nlohmann::json ratios = nlohmann::json::array();
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (made.is_peer() || !rows[k].is_peer() || rows[k].timing != std::string_view(made.timing)) continue;
+      const interval ratio = paired_ratio(rows[k].series(), made.series());
+      ratios.push_back({k, ratio.mean, percent(ratio)});
     }
-    all["rows"].push_back(row);
+    made_case["rows"].push_back({all["ways"].size() - 1, made.us, time.mean, percent(time), ratios});
   }
+  all["cases"] = {made_case};
   return all.dump();
 }
 
@@ -103,8 +114,8 @@ TEST(baseline, a_run_equals_itself) {
   ASSERT_EQ(found.rows.size(), 4u);
   EXPECT_EQ(found.count(verdict::same), 4);
   EXPECT_EQ(found.rows[0].peer, "cub");
-  EXPECT_EQ(found.rows[1].peer, "kokkos");
-  EXPECT_EQ(found.rows[2].peer, "cub");
+  EXPECT_EQ(found.rows[1].peer, "");
+  EXPECT_EQ(found.rows[2].peer, "");
   EXPECT_EQ(found.rows[3].peer, "");
 }
 
@@ -168,20 +179,68 @@ TEST(baseline, other_machines_are_named) {
   for (const char* wrong : {"", "{}", R"({"schema": 2, "meta": {"program": "fanin-perf"}})"}) {
     EXPECT_ANY_THROW(as_stored_run(wrong)) << wrong;
   }
+  auto with_series = nlohmann::json::parse(made_run({{"fanin", 4}}));
+  with_series["schema"] = 1;
+  try {
+    as_stored_run(with_series.dump());
+    ADD_FAILURE() << "a file with raw series is read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "it is of schema 1, this fanin-perf reads and writes 2: measure again");
+  }
+}
+
+// The wider the stored bounds, the more explains what is slower; bounds on the wrong side explain nothing.
+TEST(baseline, bounds_are_those_of_the_file) {
+  auto stored = nlohmann::json::parse(made_run({{"fanin", 4}, {"cub", 8}}));
+  const std::string now = made_run({{"fanin", 4.4}, {"cub", 8}});
+  nlohmann::json& row = stored["cases"][0]["rows"][0];
+  const auto first = [&] { return compare_runs(stored.dump(), now).rows[0]; };
+  EXPECT_EQ(first().found, verdict::slower);
+  row[3] = 10;
+  EXPECT_NEAR(first().before.high, 4.4, 1e-4);
+  EXPECT_NEAR(first().before.low, 4 / 1.1, 1e-4);
+  EXPECT_EQ(first().found, verdict::same);
+  row[3] = 0.1;
+  row[4][0][2] = 10;
+  EXPECT_NEAR(first().ratio_before.low, 2 / 1.1, 1e-4);
+  EXPECT_EQ(first().found, verdict::drifted);
+  row[3] = nullptr;
+  EXPECT_TRUE(std::isinf(first().before.high));
+  EXPECT_EQ(first().found, verdict::same);
+  row[3] = -1;
+  EXPECT_THROW(as_stored_run(stored.dump()), std::runtime_error);
+  row[3] = 1;
+  row[2] = 0;
+  EXPECT_THROW(as_stored_run(stored.dump()), std::runtime_error);
 }
 
 TEST(baseline, what_the_program_writes_is_read_back) {
-  contender who;
-  who.name = "plain";
+  contender plain;
+  plain.name = "plain";
+  contender kokkos;
+  kokkos.name = "kokkos";
+  kokkos.is_peer = true;
   const options chosen = i64_sums({1000, 4096});
-  const contender_list contenders{of_family(who, sum_family{})};
+  const contender_list contenders{of_family(plain, sum_family{}), of_family(kokkos, sum_family{})};
   const run_result result = run_all(chosen, contenders, nullptr);
   const stored_run stored = as_stored_run(to_json(result, chosen, {}, nullptr));
   EXPECT_EQ(stored.machine_gpu, "");
   EXPECT_EQ(stored.machine_cpu, look_at_host().cpu);
-  ASSERT_EQ(stored.rows.size(), 2u);
-  EXPECT_EQ(stored.rows[0].series_us, result.rows[0].series_us);
-  EXPECT_EQ(compare(stored, stored).count(verdict::same), 2);
+  ASSERT_EQ(stored.rows.size(), 4u);
+  const auto expect_alike = [](const interval& read, const interval& made) {
+    EXPECT_NEAR(read.mean / made.mean, 1, 1e-3);
+    EXPECT_NEAR(read.low / made.low, 1, 1e-2);
+    EXPECT_NEAR(read.high / made.high, 1, 1e-2);
+  };
+  for (std::size_t k = 0; k < 4; ++k) {
+    expect_alike(stored.rows[k].time_us, geometric_mean(result.rows[k].series_us));
+    EXPECT_EQ(stored.rows[k].is_peer, k % 2 == 1);
+    ASSERT_EQ(stored.rows[k].ratios.size(), k % 2 == 1 ? 0u : 1u);
+    if (k % 2 == 1) continue;
+    expect_alike(stored.rows[k].ratios.at("kokkos"),
+                 paired_ratio(result.rows[k + 1].series_us, result.rows[k].series_us));
+  }
+  EXPECT_EQ(compare(stored, stored).count(verdict::same), 4);
 }
 
 }  // namespace

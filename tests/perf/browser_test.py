@@ -23,6 +23,10 @@ import matplotlib.image
 import numpy as np
 
 PROGRAM, REPORT, RUN, FOLDER = sys.argv[1:5]
+sys.path.insert(0, str(Path(REPORT).parent))
+
+from runs import load_run  # noqa: E402
+
 OUT = Path(FOLDER)
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -147,7 +151,7 @@ def make_page(run):
 
 def synthetic(run):
     """The rows that plots show."""
-    return [r for r in json.loads(run.read_text(encoding="utf-8"))["rows"] if r["input"] is None]
+    return [r for r in load_run(run).rows if r["input"] is None]
 
 
 class Browser(unittest.TestCase):

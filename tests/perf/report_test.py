@@ -16,6 +16,7 @@ import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 
+import matplotlib.image
 import numpy as np
 
 FOLDER = sys.argv.pop(1)
@@ -29,6 +30,7 @@ from sections import groups  # noqa: E402
 from svg_plot import BOTTOM, LEFT, RIGHT, TOP, Curve, Line, Plot, Point, Scale, ticks, to_svg  # noqa: E402
 from table import comparison_table, shown_sizes  # noqa: E402
 
+RESULTS = Path(FOLDER).parent / "results"
 HOSTILE = "<img src=x onerror=alert(1)>\"'&</script><!--"
 
 
@@ -43,32 +45,49 @@ def row(**changes):
         "operation": "sum",
         "type": "f32",
         "n": 1024,
-        "bytes": 4096,
         "destination": "device",
         "timing": "calls",
         "input": None,
-        "ok": True,
-        "answer": {"value": "1.5"},
         "reference": {"value": "1.5"},
-        "error_bound": 0.1,
-        "calls_per_series": 100,
-        "series_us": [2.0, 2.1],
-        "median_us": 2.05,
-        "min_us": 2.0,
         "statistic": "median",
-        "time_us": 2.05,
-        "gbs": 2.0,
-        "share_of_limit": 0.001,
-        "ratio_to_kokkos": 1.75,
+        "is_peer": False,
         "is_kokkos_baseline": False,
+        "time_us": 2.05,
+        "mean_us": 2.0,
+        "within_percent": 25,
+        "ratios": [],  # the peer's row, the mean, per cent
     }
     made.update(changes)
+    made.setdefault("bytes", 4 * made["n"])
     return made
 
 
+WAY = "contender backend strategy form label place destination timing statistic is_peer is_kokkos_baseline".split()
+CASE = "operation type n bytes input reference".split()
+COLUMNS = "way time_us mean_us within_percent ratios answer error_bound fault".split()
+
+
 def run_data(rows):
+    """A file that holds these rows."""
+    ways = []
+    cases = {}
+
+    def way_of(row):
+        way = {name: row[name] for name in WAY}
+        if way not in ways:
+            ways.append(way)
+        return ways.index(way)
+
+    for r in rows:
+        case = cases.setdefault(tuple(str(r[name]) for name in CASE), {**{name: r[name] for name in CASE}, "rows": []})
+        ratios = [[way_of(peer), *ratio] for peer, *ratio in r["ratios"]]
+        values = {**r, "way": way_of(r), "ratios": ratios}
+        values = [values.get(name) for name in COLUMNS]
+        while values[-1] is None:
+            values.pop()
+        case["rows"].append(values)
     return {
-        "schema": 1,
+        "schema": 2,
         "meta": {
             "fanin": "0.1.0",
             "commit": "0123456789abcdef",
@@ -82,8 +101,15 @@ def run_data(rows):
         },
         "limits": {"device": {"read_gbs": 4571.0, "blocking_floor_us": 7.0}},
         "inputs": [],
-        "rows": rows,
+        "ways": ways,
+        "columns": COLUMNS,
+        "cases": list(cases.values()),
     }
+
+
+def wrong(fault, **changes):
+    """A row with a wrong answer, which has no times."""
+    return row(time_us=None, mean_us=None, within_percent=None, fault=fault, **changes)
 
 
 def gpu_rows():
@@ -92,11 +118,8 @@ def gpu_rows():
         for destination, timing in (("device", "calls"), ("host", "blocking")):
             for k in range(10, 30, 2):
                 us = 3.0 + 4 * 2.0**k / 4.5e3 * 1e-3
-                gbs = 4 * 2**k / us * 1e-3
-                rows.append(
-                    row(contender=contender, label=label, destination=destination, timing=timing, n=2**k,
-                        time_us=us, gbs=gbs, share_of_limit=gbs / 4571)
-                )  # fmt: skip
+                made = {"contender": contender, "label": label, "destination": destination, "timing": timing}
+                rows.append(row(**made, n=2**k, time_us=us))
     return rows
 
 
@@ -179,15 +202,18 @@ class Report(InTemporaryFolder):
         self.assertEqual(shown_sizes(range(1, 10)), {1, 5, 9})
 
     def test_table_shows_ratio_share_and_fault(self):
-        run = load_run(self.write(run_data([row(), row(label="cub", ok=False, fault="7 where 8 is right")])))
+        kokkos = row(label="kokkos cuda", is_kokkos_baseline=True, time_us=2.05 * 1.75)
+        elsewhere = row(label="kokkos openmp", is_kokkos_baseline=True, place="all-threads", n=2**20, time_us=1.0)
+        cub = wrong("7 where 8 is right", label="cub")
+        run = load_run(self.write(run_data([row(n=2**20), {**kokkos, "n": 2**20, "bytes": 2**22}, elsewhere, cub])))
         text = comparison_table(run, every_size=True)
         self.assertIn("2^10", text)
-        self.assertIn("1.75", text)
+        self.assertRegex(text, r"fanin one_pass +device +2\.05 +2046 +45 % +1\.75")
         self.assertIn("WRONG", text)
         self.assertIn("7 where 8 is right", text)
 
     def test_a_wrong_answer_is_a_failure(self):
-        code, _, err = self.run_report(self.write(run_data([row(ok=False, fault="bad")])), "--no-plots")
+        code, _, err = self.run_report(self.write(run_data([wrong("bad")])), "--no-plots")
         self.assertEqual(code, 1)
         self.assertIn("WRONG", err)
 
@@ -197,6 +223,10 @@ class Report(InTemporaryFolder):
         self.assertIn("4571", out)
         self.assertTrue((self.path / "out/run-gpu.png").exists())
         self.assertTrue((self.path / "out/run-gpu.svg").exists())
+        colours = matplotlib.image.imread(self.path / "out/run-gpu.png")[:, :, :3].reshape(-1, 3) * 255
+        for name in ("fanin", "cub", "kokkos"):
+            shade = [int(SHADES[name][0][0][i : i + 2], 16) for i in (1, 3, 5)]
+            self.assertGreater(int(np.sum(np.abs(colours - shade).max(axis=1) <= 6)), 50, name)
         self.assertFalse((self.path / "out/run-host.png").exists())
         self.assertTrue((self.path / "out/run.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>"))
 
@@ -217,12 +247,42 @@ class Report(InTemporaryFolder):
         self.assertIn("second.txt", out)
 
     def test_files_that_cannot_be_used(self):
-        for data in ("", "{}", "[]", json.dumps({"schema": 99}), json.dumps({"schema": 1})):
+        for data in ("", "{}", "[]", json.dumps({"schema": 99}), json.dumps({"schema": 2})):
             with self.assertRaises(ReportError):
                 load_run(self.write(data))
+        with self.assertRaisesRegex(ReportError, "is of schema 1, this report reads 2: measure again"):
+            load_run(self.write(json.dumps({"schema": 1, "rows": []})))
         code, _, err = self.run_report(self.path / "nonesuch.json")
         self.assertEqual(code, 2)
         self.assertIn("nonesuch.json", err)
+
+
+class Stored(unittest.TestCase):
+    """What perf/results holds."""
+
+    def test_it_is_small(self):
+        sizes = {path: path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()}
+        self.assertLessEqual(sum(sizes.values()), 1_000_000, sorted(sizes.items(), key=lambda of: -of[1]))
+
+    def test_runs_hold_means_with_bounds_and_paired_ratios(self):
+        runs = [path for path in RESULTS.glob("*/*.json") if '"schema"' in path.read_text(encoding="utf-8")[:20]]
+        self.assertTrue(runs)
+        for path in runs:
+            rows = load_run(path).rows
+            beside = {}
+            for r in rows:
+                beside.setdefault((r["operation"], r["type"], r["n"], r["input"], r["timing"]), {})[r["label"]] = r
+            with self.subTest(run=path.name):
+                for r in rows:
+                    self.assertTrue(r["ok"])
+                    self.assertTrue(0 < r["low_us"] <= r["mean_us"] <= r["high_us"], r)
+                    # Means of the same series: a ratio's is that of the two times.
+                    peers = beside[r["operation"], r["type"], r["n"], r["input"], r["timing"]]
+                    wanted = [] if r["is_peer"] else [k for k, p in peers.items() if p["is_peer"]]
+                    self.assertEqual(sorted(r["ratios"]), sorted(wanted))
+                    for label, (ratio, low, high) in r["ratios"].items():
+                        self.assertAlmostEqual(ratio * r["mean_us"] / peers[label]["mean_us"], 1, delta=2e-3)
+                        self.assertTrue(0 < low <= ratio <= high)
 
 
 class Drawing(unittest.TestCase):
@@ -314,7 +374,7 @@ class Html(InTemporaryFolder):
         self.assertEqual(len(page.said["title"]) - 1, 3 * 10 * 2 + 2 * 10 * 2)
         self.assertIn("read limit 4\u202f571 GB/s", page.said["text"])
         self.assertIn("empty kernel and wait 7.0 µs", page.said["text"])
-        self.assertIn("fanin one_pass, 2¹²: 3.00 µs (2.00 to 2.10), 5.45 GB/s", page.said["title"])
+        self.assertIn("fanin one_pass, 2¹²: 3.00 µs (mean 1.60 to 2.50), 5.45 GB/s", page.said["title"])
         self.assertEqual(page.said["sup"].count("28"), 4 + 2)  # a line in each table, and the notes below
         self.assertNotIn("alarm", [a.get("class") for _, a in page.tags])
 
@@ -330,7 +390,7 @@ class Html(InTemporaryFolder):
         rows = [
             row(label=HOSTILE, contender=HOSTILE, operation=HOSTILE, type=HOSTILE, timing=HOSTILE, place=HOSTILE),
             row(),
-            row(label="cub", contender="cub", ok=False, fault=HOSTILE),
+            wrong(HOSTILE, label="cub", contender="cub"),
         ]
         data = run_data(rows)
         data["meta"].update(versions={HOSTILE: HOSTILE}, date=HOSTILE, compiler=HOSTILE)
@@ -343,26 +403,24 @@ class Html(InTemporaryFolder):
 
     def test_what_a_run_need_not_hold(self):
         bare = row(place="one-thread", destination="host", timing="host", contender="std", label="std")
-        for name in ("ratio_to_kokkos", "share_of_limit", "series_us"):
-            del bare[name]
+        bare["within_percent"] = None  # one series
         meta = {**run_data([])["meta"], "gpu": None, "versions": {}}
         page = self.page([bare], meta=meta, limits={})
         self.assertIn("A CPU", page.words("h1"))
+        self.assertIn("std, 2¹⁰: 2.05 µs, 2.00 GB/s", page.said["title"])
         self.assertEqual(len(page.all("svg", cls="plot")), 1)  # no ratios without Fanin
         self.assertEqual(page.all("path", cls="limit"), [])
         self.assertEqual(self.page([], meta=meta, limits={}).all("svg"), [])
 
     def test_the_limits_of_the_host(self):
-        rows = [row(place=place, destination="host", timing="host", gbs=9.0) for place in ("all-threads", "one-thread")]
+        rows = [row(place=place, destination="host", timing="host") for place in ("all-threads", "one-thread")]
         for one, said in ((30.0, ["read limit of all threads 60.0 GB/s"] * 2 + ["read limit of one thread 30.0 GB/s"]),
                           (58.0, ["read limit 60.0 GB/s", "read limit of one thread 58.0 GB/s"])):  # fmt: skip
             page = self.page(rows, limits={"host": {"read_gbs": 60.0, "read_one_thread_gbs": one}})
             self.assertEqual(sorted(t for t in page.said["text"] if t.startswith("read")), said)
 
     def test_a_wrong_answer_comes_first_and_has_no_point(self):
-        broken = row(label="cub", contender="cub", ok=False, fault="7 where 8 is right")
-        for name in ("time_us", "gbs", "series_us"):
-            del broken[name]
+        broken = wrong("7 where 8 is right", label="cub", contender="cub")
         page = self.page([row(), broken])
         self.assertIn("7 where 8 is right", page.words("li"))
         self.assertLess(page.text.index("1 wrong answer"), page.text.index("<svg"))
@@ -373,10 +431,10 @@ class Html(InTemporaryFolder):
         np.save(self.path / "ramp.npy", np.arange(5.0))
         facts = {"file": "ramp.npy", "array": "", "label": "ramp.npy", "dtype": "<f8", "type": "f64", "note": ""}
         facts.update(shape=[5], fortran_order=False, n=5, has_nan=False, left_out=["thrust", "cub"])
-        right = row(input=0, operation="max", type="f64", n=5, answer={"value": "4"})
-        wrong = {**right, "label": "kokkos cuda", "answer": {"value": "3"}}
+        right = row(input=0, operation="max", type="f64", n=5, answer={"value": "4"}, error_bound=0.1)
+        other = {**right, "label": "kokkos cuda", "answer": {"value": "3"}}
         total = {**right, "operation": "sum", "answer": {"value": "10"}}
-        code, _, err = self.run_report(self.write(json.dumps({**run_data([right, wrong, total]), "inputs": [facts]})))
+        code, _, err = self.run_report(self.write(json.dumps({**run_data([right, other, total]), "inputs": [facts]})))
         self.assertEqual(code, 1, err)
         page = Page((self.path / "out/run.html").read_text(encoding="utf-8"))
         self.assertEqual(page.faults, [])
@@ -393,17 +451,17 @@ class Html(InTemporaryFolder):
         self.assertEqual(page.all("path", cls="band"), [])
 
     def test_paired_ratios_carry_their_bounds(self):
-        def rows(high):
-            pair = {"peer": "cub", "ratio": 0.9, "low": 0.8, "high": high}
-            mine = [row(n=n, time_us=2.0, ratios=[pair]) for n in (1024, 2048)]
-            return [*mine, *(row(n=n, label="cub", contender="cub", time_us=3.0) for n in (1024, 2048))]
+        def rows(percent):
+            cubs = [row(n=n, label="cub", contender="cub", time_us=3.0) for n in (1024, 2048)]
+            return [*(row(n=cub["n"], time_us=2.0, ratios=[(cub, 0.9, percent)]) for cub in cubs), *cubs]
 
-        page = self.page(rows(1.1))
-        self.assertIn("cub / fanin one_pass, 2¹⁰: 0.90 (0.80 to 1.10)", page.said["title"])
+        page = self.page(rows(25))
+        self.assertIn("cub / fanin one_pass, 2¹⁰: 0.90 (0.72 to 1.12)", page.said["title"])
         self.assertEqual(len(page.all("path", cls="band")), 1)
         # Fanin is behind where the bounds leave no doubt of it.
         self.assertEqual(page.all("td", cls="behind"), [])
-        self.assertEqual(len(self.page(rows(0.95)).all("td", cls="behind")), 2)
+        self.assertEqual(len(self.page(rows(5)).all("td", cls="behind")), 2)
+        self.assertIn("cub / fanin one_pass, 2¹⁰: 0.90", self.page(rows(None)).said["title"])
 
     def test_nodes_of_graphs_have_plots_of_their_own(self):
         rows = gpu_rows()

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -21,6 +23,7 @@
 #include "harness/device.hpp"
 #include "harness/host.hpp"
 #include "harness/json_report.hpp"
+#include "harness/numbers.hpp"
 #include "harness/options.hpp"
 #include "harness/runner.hpp"
 #include "harness/tuning.hpp"
@@ -267,7 +270,7 @@ TEST(types, joined_contenders_offer_what_either_does) {
   EXPECT_THROW(both.prepare(work), std::runtime_error);  // the first one's
 }
 
-TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {
+TEST(ratios, every_row_but_those_of_peers_has_one_to_each_peer_of_its_place_and_timing) {
   host_as_device gpu;
   contender_list contenders;
   for (const char* who : {"mine", "cub", "kokkos"}) {
@@ -284,7 +287,7 @@ TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {
     std::vector<std::string> found;
     for (const row& r : result.rows) {
       if (r.who->name != who || r.how != how) continue;
-      for (const peer_ratio& ratio : r.ratios) found.push_back(ratio.peer);
+      for (const peer_ratio& ratio : r.ratios) found.push_back(ratio.peer->name);
     }
     return found;
   };
@@ -292,42 +295,92 @@ TEST(ratios, every_row_has_one_to_each_peer_of_its_place_and_timing) {
   EXPECT_EQ(peers("mine", timing::calls), (names{"cub", "kokkos"}));
   EXPECT_EQ(peers("mine", timing::graph), names{"cub"});
   EXPECT_EQ(peers("mine", timing::host), names{});
-  EXPECT_EQ(peers("cub", timing::calls), names{"kokkos"});
-  EXPECT_EQ(peers("kokkos", timing::calls), names{"cub"});
-  // The ratio is peer over own: those of a pair are each other's inverse.
+  EXPECT_EQ(peers("cub", timing::calls), names{});
+  EXPECT_EQ(peers("kokkos", timing::calls), names{});
+  // The ratio is peer over own.
   const auto of = [&](std::string_view who) {
-    for (const row& r : result.rows) {
-      if (r.who->name == who && r.how == timing::calls) return r.ratios.back().times.mean;
-    }
-    return 0.0;
+    return *std::find_if(result.rows.begin(), result.rows.end(),
+                         [&](const row& r) { return r.who->name == who && r.how == timing::calls; });
   };
-  EXPECT_NEAR(of("cub") * of("kokkos"), 1, 1e-9);
+  EXPECT_NEAR(of("mine").ratios.front().times.mean,
+              geometric_mean(of("cub").series_us).mean / geometric_mean(of("mine").series_us).mean, 1e-9);
 }
 
-// Series with ratios of 2 exactly, and one series alone.
-TEST(ratios, stand_in_the_json_with_their_bounds) {
-  contender who;
-  who.name = "mine";
-  run_result result;
-  row made;
-  made.who = &who;
-  made.series_us = {1, 2, 3};
-  made.ratios.push_back({"cub", paired_ratio({2, 4, 6}, made.series_us)});
-  made.ratios.push_back({"kokkos", paired_ratio({3}, made.series_us)});
-  result.rows.push_back(made);
-  const std::string file = (std::filesystem::path(testing::TempDir()) / "fanin_perf_ratios.json").string();
+// What a run of these rows is as JSON, by way of a file.
+nlohmann::json written(const run_result& result) {
+  const std::string file = (std::filesystem::path(testing::TempDir()) / "fanin_perf_rows.json").string();
   write_json(file, result, {}, {}, nullptr);
   const auto json = nlohmann::json::parse(std::ifstream(file));
   std::filesystem::remove(file);
-  const auto& ratios = json["rows"][0]["ratios"];
-  ASSERT_EQ(ratios.size(), 2u);
-  EXPECT_EQ(ratios[0]["peer"], "cub");
-  EXPECT_NEAR(ratios[0]["ratio"].get<double>(), 2, 1e-12);
-  EXPECT_NEAR(ratios[0]["low"].get<double>(), 2, 1e-9);
-  EXPECT_NEAR(ratios[0]["high"].get<double>(), 2, 1e-9);
-  EXPECT_NEAR(ratios[1]["ratio"].get<double>(), 3, 1e-12);
-  EXPECT_TRUE(ratios[1]["low"].is_null());
-  EXPECT_TRUE(ratios[1]["high"].is_null());
+  return json;
+}
+
+// Logarithms -1, 0 and 1: mean 0, deviation 1, so the bounds are exp(-+ 4.3027 / sqrt(3)) = exp(-+ 2.48414). Of the
+// ratios one is 2 exactly, one deviates as the times do, one is of one series alone.
+TEST(json, a_row_holds_means_bounds_and_ratios_and_no_series) {
+  contender mine;
+  mine.name = "mine";
+  contender cub = mine;
+  cub.name = "cub";
+  cub.is_peer = true;
+  run_result result;
+  row made;
+  made.who = &cub;
+  made.n = 1000;
+  made.time_us = 1;
+  made.series_us = {1};
+  result.rows.push_back(made);
+  made.who = &mine;
+  made.time_us = std::exp(-1.0);
+  made.series_us = {std::exp(-1.0), 1, std::exp(1.0)};
+  made.ratios.push_back({&cub, paired_ratio({2 * std::exp(-1.0), 2, 2 * std::exp(1.0)}, made.series_us)});
+  made.ratios.push_back({&cub, paired_ratio({3, 3, 3}, made.series_us)});
+  made.ratios.push_back({&cub, paired_ratio({3 * std::exp(-1.0)}, made.series_us)});
+  result.rows.push_back(made);
+  made.n = 2000;
+  made.fault = "7 where 8 is right";
+  result.rows.push_back(made);
+
+  const auto json = written(result);
+  EXPECT_EQ(json["schema"], 2);
+  EXPECT_EQ(json["columns"], nlohmann::json(json_columns));
+  ASSERT_EQ(json["ways"].size(), 2u);
+  EXPECT_EQ(json["ways"][0]["contender"], "cub");
+  EXPECT_EQ(json["ways"][0]["is_peer"], true);
+  EXPECT_EQ(json["ways"][1]["is_peer"], false);
+  ASSERT_EQ(json["cases"].size(), 2u);
+  EXPECT_EQ(json["cases"][1]["n"], 2000);
+  const auto& rows = json["cases"][0]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].dump(), "[0,1.0,1.0,null,[]]");
+  const auto& own = rows[1];
+  ASSERT_EQ(own.size(), 5u);
+  EXPECT_EQ(own[0], 1);
+  EXPECT_DOUBLE_EQ(own[1].get<double>(), 0.3678794);
+  EXPECT_NEAR(own[2].get<double>(), 1, 1e-4);
+  EXPECT_NEAR(own[3].get<double>(), 100 * (std::exp(2.48414) - 1), 1);
+  ASSERT_EQ(own[4].size(), 3u);
+  EXPECT_EQ(own[4][0][0], 0);
+  EXPECT_NEAR(own[4][0][1].get<double>(), 2, 1e-4);
+  EXPECT_NEAR(own[4][0][2].get<double>(), 0, 1e-6);
+  EXPECT_NEAR(own[4][1][1].get<double>(), 3, 1e-4);
+  EXPECT_NEAR(own[4][1][2].get<double>(), 100 * (std::exp(2.48414) - 1), 0.1);
+  EXPECT_NEAR(own[4][2][1].get<double>(), 3, 1e-4);
+  EXPECT_TRUE(own[4][2][2].is_null());
+  // A wrong answer has no time, but what it was.
+  const auto& wrong = json["cases"][1]["rows"][0];
+  EXPECT_TRUE(wrong[1].is_null());
+  EXPECT_EQ(wrong[7], "7 where 8 is right");
+}
+
+TEST(json, digits_are_few_and_rounding_them_again_is_rounding_once) {
+  EXPECT_EQ(rounded(3.8701647635856022, 4), 3.87);
+  EXPECT_EQ(rounded(1234567.8, 3), 1230000);
+  EXPECT_EQ(rounded(1.8349, 3), 1.83);
+  EXPECT_EQ(rounded(1.8349, 4), 1.8349);    // 1.835 would become 1.84
+  EXPECT_EQ(rounded(1.34996, 5), 1.34996);  // so would 1.3500 become 1.4
+  EXPECT_EQ(rounded(2.5, 3), 2.5);
+  EXPECT_EQ(rounded(0, 3), 0);
 }
 
 TEST(run, wrong_contenders_are_reported_and_not_timed) {
