@@ -133,7 +133,7 @@ tests_stage() {
   fi
   local program found=
   for program in "$build"/tests/{contract,cuda,kokkos}/*; do
-    [[ -f $program && -x $program && $program != *cuda_sanitizer_test ]] || continue
+    [[ -f $program && -x $program && $program != *cuda_sanitizer_test && $program != *.so ]] || continue
     found=1
     local name log
     name=$(basename "$program")

@@ -23,7 +23,7 @@ struct written_functor<span_transform<F, T...>> {
 /// closures; but nvcc's front end writes, here, "F = lambda [](long)->double", and so of no struct.
 template <class F>
 constexpr bool is_host_lambda() {
-#if defined(__NVCC__)
+#if defined(__NVCC__) && defined(__CUDACC__)  // not where nvcc hands a C++ file on
   constexpr std::string_view name = __PRETTY_FUNCTION__;
   return name.find("F = lambda [") != std::string_view::npos && !__nv_is_extended_device_lambda_closure_type(F) &&
          !__nv_is_extended_host_device_lambda_closure_type(F);
