@@ -26,7 +26,7 @@ struct host_finish {
   template <class Partial>
   __device__ void finish(const Partial& partial) const {
     if constexpr (partial_kind_of<Strategy, Composite> != partial_kind::of_threads) {
-      if (threadIdx.x == 0) partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.value;
+      if (threadIdx.x == 0) partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.total();
     }
   }
 

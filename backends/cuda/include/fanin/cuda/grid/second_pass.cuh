@@ -55,7 +55,7 @@ struct second_pass {
     if (gridDim.x == 1) {
       destination.deliver(partial.result());
     } else {
-      partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.value;
+      partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.total();
     }
   }
 

@@ -108,6 +108,8 @@ struct partial_in_registers : block_task<Strategy, Composite> {
     return fanin::detail::combine_in_cluster(c, value, static_cast<accumulator*>(block.of_cluster.address()));
   }
 
+  /// In thread 0.
+  __device__ const accumulator& total() const { return value; }
   __device__ typename Composite::result_type result() const { return c.result(value); }
 };
 

@@ -44,6 +44,8 @@ struct partial_in_spill : block_task<Strategy, Composite> {
     join_all(partials, self, typename Composite::indices{});
   }
 
+  /// In thread 0.
+  __device__ const accumulator& total() const { return *spill; }
   __device__ typename Composite::result_type result() const { return c.result(*spill); }
 
  private:

@@ -88,6 +88,14 @@ template <class Strategy, class Composite>
 using partial_of = std::conditional_t<hands_over_parcels<Strategy, Composite>, typename Composite::parcel_type,
                                       typename Composite::accumulator_type>;
 
+/// Whether the block's accumulators stay in its spill: also where nobody joins them on the device, or a later launch
+/// does. A copy in registers of what does not fit them took twice the time (shared_shuffle of exact sums on an H200).
+template <class Strategy, class Composite>
+inline constexpr bool stays_in_spill =
+    finishes_in_spill<Strategy, Composite> || (Composite::has_any_state && Strategy::recipe.cluster_size == 1 &&
+                                               (Strategy::recipe.grid == cuda_stage::grid::host_finish ||
+                                                Strategy::recipe.grid == cuda_stage::grid::second_pass));
+
 enum class partial_kind {
   of_threads,    ///< one accumulator a thread, in the workspace
   in_registers,  ///< the block's accumulator, in its thread 0
@@ -99,7 +107,7 @@ template <class Strategy, class Composite>
 inline constexpr partial_kind partial_kind_of =
     Strategy::recipe.block == cuda_stage::block::none ? partial_kind::of_threads
     : hands_over_parcels<Strategy, Composite>         ? partial_kind::parcel
-    : finishes_in_spill<Strategy, Composite>          ? partial_kind::in_spill
+    : stays_in_spill<Strategy, Composite>             ? partial_kind::in_spill
                                                       : partial_kind::in_registers;
 
 }  // namespace fanin::detail

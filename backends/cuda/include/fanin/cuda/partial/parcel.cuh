@@ -28,13 +28,13 @@ struct partial_parcel : block_task<Strategy, Composite> {
   parcel_type& parcel;
 
   template <class Workspace>
-  __device__ partial_parcel(const Composite& composite, const Workspace& work, memory_type& of_block, void* of_launch,
-                            parcel_type& of_kernel)
+  __device__ __forceinline__ partial_parcel(const Composite& composite, const Workspace& work, memory_type& of_block,
+                                            void* of_launch, parcel_type& of_kernel)
       : task(composite, work, of_block, of_launch), parcel{of_kernel} {}
 
   /// What the block's threads gather, joined. Ends with a barrier.
   template <class Source>
-  __device__ void gather(const Source& source) {
+  __device__ __forceinline__ void gather(const Source& source) {
     spill = &begin_spill(c, block.spill.address());
     auto state = c.begin(*spill);
     this->gather_into(state, source);
@@ -49,7 +49,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   }
 
   /// Joins the parcels of the block's threads; valid in thread 0. Ends with a barrier.
-  __device__ void combine() {
+  __device__ __forceinline__ void combine() {
     for_each([&]<std::size_t K>(index<K>) {
       if constexpr (has_state<K>) {
         join_flushes_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), block.of_warps.address());
@@ -60,7 +60,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   }
 
   /// In threads that hold nothing yet.
-  __device__ void clear() {
+  __device__ __forceinline__ void clear() {
     parcel = for_all([&]<std::size_t K>(index<K>) {
       if constexpr (has_state<K>) {
         return typename reducer_type<K>::flush_type{};
@@ -71,10 +71,10 @@ struct partial_parcel : block_task<Strategy, Composite> {
   }
 
   /// Whether something of it is in the spill of its block.
-  __device__ bool is_in_spill(const parcel_type& of) const { return is_in_spill(of, indices{}); }
+  __device__ __forceinline__ bool is_in_spill(const parcel_type& of) const { return is_in_spill(of, indices{}); }
 
   /// One thread joins another block's parcel to what it holds.
-  __device__ void join(parcel_type& from) {
+  __device__ __forceinline__ void join(parcel_type& from) {
     for_each([&]<std::size_t K>(index<K>) {
       const auto& by = reducer<K>();
       if constexpr (has_state<K>) {
@@ -90,7 +90,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
 
   /// All threads join spill_of(0), ..., spill_of(count - 1) to the block's own.
   template <class SpillOf>
-  __device__ void join_spills(const SpillOf& spill_of, unsigned count) {
+  __device__ __forceinline__ void join_spills(const SpillOf& spill_of, unsigned count) {
     for_each([&]<std::size_t K>(index<K>) {
       if constexpr (has_state<K>) {
         const auto of = [&](unsigned k) -> const auto& { return get<K>(spill_of(k)); };
@@ -100,7 +100,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   }
 
   /// In thread 0.
-  __device__ result_type result() {
+  __device__ __forceinline__ result_type result() {
     const auto result_one = [&]<std::size_t K>(index<K>) {
       const auto& by = reducer<K>();
       if constexpr (has_state<K>) {
@@ -130,24 +130,24 @@ struct partial_parcel : block_task<Strategy, Composite> {
   static constexpr bool has_state = Composite::template has_state<K>;
 
   template <std::size_t K>
-  __device__ const reducer_type<K>& reducer() const {
+  __device__ __forceinline__ const reducer_type<K>& reducer() const {
     return get<K>(c.reducers);
   }
   /// visit(index<0>), visit(index<1>), ...; as a tuple.
   template <class Visit>
-  __device__ void for_each(const Visit& visit) {
+  __device__ __forceinline__ void for_each(const Visit& visit) {
     [&]<std::size_t... K>(std::index_sequence<K...>) { (visit(index<K>{}), ...); }(indices{});
   }
   template <class Visit>
-  __device__ auto for_all(const Visit& visit) {
+  __device__ __forceinline__ auto for_all(const Visit& visit) {
     return [&]<std::size_t... K>(std::index_sequence<K...>) { return tuple{visit(index<K>{})...}; }(indices{});
   }
   template <std::size_t... K>
-  __device__ bool is_in_spill(const parcel_type& of, std::index_sequence<K...>) const {
+  __device__ __forceinline__ bool is_in_spill(const parcel_type& of, std::index_sequence<K...>) const {
     return (is_in_spill<K>(of) | ...);
   }
   template <std::size_t K>
-  __device__ bool is_in_spill(const parcel_type& of) const {
+  __device__ __forceinline__ bool is_in_spill(const parcel_type& of) const {
     if constexpr (has_state<K>) {
       return reducer<K>().in_scratch(get<K>(of));
     } else {
