@@ -13,7 +13,8 @@
 namespace fanin::detail {
 
 /// For reducers with a thread_state: what a block's threads drained, joined, which is small; valid in thread 0. The
-/// spill goes along only where something is in it, which mostly is not so.
+/// spill goes along only where something is in it, which mostly is not so. Its members are inlined: an object whose
+/// address a call takes lies in local memory.
 template <class Strategy, class Composite>
 struct partial_parcel : block_task<Strategy, Composite> {
   using task = block_task<Strategy, Composite>;
