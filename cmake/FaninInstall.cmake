@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts into a prefix: headers, the CUDA library, the package's CMake files. A Kokkos
+# What `cmake --install` puts into a prefix: headers, the host library, the CUDA library, the package's CMake files. A Kokkos
 # that was built along with Fanin installs itself beside it.
 
 include(CMakePackageConfigHelpers)
 
-set(fanin_targets fanin fanin_device fanin_core fanin_serial)
-foreach(directory IN ITEMS device core backends backends/serial)
+set(fanin_targets fanin fanin_device fanin_core fanin_host fanin_serial)
+foreach(directory IN ITEMS device core backends backends/host backends/serial)
   list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/${directory}/include/")
 endforeach()
 if(FANIN_ENABLE_KOKKOS)
@@ -71,7 +71,7 @@ if(FANIN_ENABLE_CUDA)
     string(APPEND fanin_pc_libs " -lcudart_static -ldl -lrt -lpthread")
   endif()
 endif()
-string(STRIP "${fanin_pc_libs}" fanin_pc_libs)
+string(PREPEND fanin_pc_libs "-L\${libdir} -lfanin_host")
 file(RELATIVE_PATH fanin_pc_to_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/fanin.pc.in" "${PROJECT_BINARY_DIR}/fanin.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/fanin.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

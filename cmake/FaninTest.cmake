@@ -20,7 +20,7 @@
 #       The twin: the same flags, and the source must compile.
 #
 #   fanin_add_header_tests(<target> [EXCLUDE <regex>...])
-#       Compiles every header of fanin_core, fanin_serial, fanin_kokkos or fanin_cuda on its own, included
+#       Compiles every header of fanin_core, fanin_host, fanin_serial, fanin_kokkos or fanin_cuda on its own, included
 #       twice, with the build. A .cuh, or any header of a backend that needs nvcc, is compiled by nvcc.
 
 include(GoogleTest)

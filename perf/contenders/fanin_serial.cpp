@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// fanin::serial in its two orders.
+// fanin::serial in its orders.
 
 #include "contenders/fanin_calls.hpp"
 #include "harness/registry.hpp"
@@ -19,8 +19,12 @@ struct family_of_rounding : family<Make> {
   static constexpr bool takes_exact_sums = false;
 };
 
-struct left_to_right {
+struct lanes {
   fanin::serial operator()(const workload&) const { return fanin::serial{}; }
+};
+
+struct left_to_right {
+  fanin::serial operator()(const workload&) const { return fanin::serial(fanin::serial_order::left_to_right); }
 };
 
 struct recursive_halving {
@@ -40,6 +44,7 @@ contender described(const char* strategy) {
 }  // namespace
 
 void add_fanin_serial(registry& to) {
+  to.add(of_family(described("lanes"), family<lanes>{}));
   to.add(of_family(described("left_to_right"), family<left_to_right>{}));
   contender halving = described("recursive_halving");
   halving.halving = true;

@@ -25,6 +25,7 @@
 
 #include "support/data.hpp"
 #include "support/functors.hpp"
+#include "support/in_order.hpp"
 #include "support/oracle.hpp"
 #include "support/same.hpp"
 

@@ -144,7 +144,7 @@ TYPED_TEST(functors, a_tuple_with_one_value_each) {
         fanin::parallel_reduce("three", fanin::range(this->exec(), n), three_values{x.data()},
                                fanin::sum<std::int64_t>{}, fanin::max_loc<std::int32_t>{}, fanin::min<double>{});
     const auto expected =
-        fanin::parallel_reduce(fanin::range(fanin::serial{}, n), three_values{host.data()}, fanin::sum<std::int64_t>{},
+        fanin::parallel_reduce(fanin::range(in_order, n), three_values{host.data()}, fanin::sum<std::int64_t>{},
                                fanin::max_loc<std::int32_t>{}, fanin::min<double>{});
     EXPECT_TRUE(is_same(all, expected)) << "n = " << n;
   }
@@ -175,7 +175,7 @@ TYPED_TEST(functors, lambdas) {
   }
   EXPECT_EQ(norm2_by_lambda(this->exec(), x.data(), host.size()), expected);
   if constexpr (TypeParam::breadth != coverage::spot) {
-    const auto least = fanin::reduce(fanin::serial{}, host, fanin::min_loc<double>{});
+    const auto least = fanin::reduce(in_order, host, fanin::min_loc<double>{});
     EXPECT_TRUE(is_same(least_by_lambda(this->exec(), x.data(), host.size()), least));
     EXPECT_EQ(scaled{4}.sum(this->exec(), x.data(), host.size()), 4 * sum);
   }

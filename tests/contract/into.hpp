@@ -35,7 +35,7 @@ TYPED_TEST(into, reduce_into) {
     fanin::reduce_into(sum.pointer(), this->exec(), x.span(), fanin::sum<double>{});
     fanin::reduce_into("labelled", least.pointer(), this->exec(), x.span(), fanin::min_loc<double>{});
     EXPECT_TRUE(is_sum_of(std::span<const double>(host), sum.get(), TypeParam::depth(n)));
-    EXPECT_TRUE(is_same(least.get(), fanin::reduce(fanin::serial{}, host, fanin::min_loc<double>{}))) << "n = " << n;
+    EXPECT_TRUE(is_same(least.get(), fanin::reduce(in_order, host, fanin::min_loc<double>{}))) << "n = " << n;
   }
 }
 
@@ -59,8 +59,8 @@ TYPED_TEST(into, several_reducers) {
     destination<results, exec_type> out(this->exec());
     fanin::parallel_reduce_into("two", out.pointer(), fanin::range(this->exec(), n), at<std::int32_t>{x.data()},
                                 fanin::sum<std::int32_t>{}, fanin::max_loc<std::int32_t>{});
-    EXPECT_TRUE(is_same(
-        out.get(), fanin::reduce(fanin::serial{}, host, fanin::sum<std::int32_t>{}, fanin::max_loc<std::int32_t>{})))
+    EXPECT_TRUE(
+        is_same(out.get(), fanin::reduce(in_order, host, fanin::sum<std::int32_t>{}, fanin::max_loc<std::int32_t>{})))
         << "n = " << n;
   }
 }

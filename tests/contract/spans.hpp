@@ -42,7 +42,7 @@ void check_misaligned(typename Fixture::exec_type& exec) {
           is_sum_of(std::span<const T>(host), fanin::reduce(exec, x.span(), fanin::sum<T>{}), Fixture::depth(n)))
           << "offset " << offset;
       EXPECT_TRUE(is_same(fanin::reduce(exec, x.span(), fanin::min_loc<T>{}),
-                          fanin::reduce(fanin::serial{}, host, fanin::min_loc<T>{})))
+                          fanin::reduce(in_order, host, fanin::min_loc<T>{})))
           << "offset " << offset << ", n = " << n;
     }
   }
@@ -75,7 +75,7 @@ TYPED_TEST(spans, arguments) {
   using exec_type = typename TypeParam::exec_type;
   const auto host = make_data<double>(data::whole_numbers, 777);
   fanin::buffer<double, exec_type> x(this->exec(), host);
-  const auto expected = fanin::reduce(fanin::serial{}, host, fanin::sum<double>{}, fanin::max_loc<double>{});
+  const auto expected = fanin::reduce(in_order, host, fanin::sum<double>{}, fanin::max_loc<double>{});
   const auto& [sum, most] = expected;
   EXPECT_EQ(fanin::reduce(this->exec(), x, fanin::sum<double>{}), sum);
   EXPECT_EQ(fanin::reduce(this->exec(), x.span(), fanin::sum<double>{}), sum);
@@ -143,7 +143,7 @@ TYPED_TEST(spans, elements_of_one_and_two_bytes) {
         const auto bytes = make_data<std::uint8_t>(data::random_signed, n);
         placed<std::uint8_t, typename TypeParam::exec_type> x(this->exec(), bytes, offset);
         EXPECT_EQ(fanin::reduce(this->exec(), x.span(), fanin::sum<std::uint8_t>{}),
-                  fanin::reduce(fanin::serial{}, bytes, fanin::sum<std::uint8_t>{}));
+                  fanin::reduce(in_order, bytes, fanin::sum<std::uint8_t>{}));
         // What an element gives may be widened by the reducer's value type.
         std::uint64_t wide = 0;
         for (const auto byte : bytes) wide += byte;

@@ -43,7 +43,7 @@ TYPED_TEST(user_reducers, of_five_lines) {
     const auto host = make_data<double>(data::whole_numbers, n);
     placed<double, typename TypeParam::exec_type> x(this->exec(), host);
     EXPECT_TRUE(is_same(fanin::reduce(this->exec(), x.span(), sum_of_doubles{}),
-                        fanin::reduce(fanin::serial{}, host, sum_of_doubles{})))
+                        fanin::reduce(in_order, host, sum_of_doubles{})))
         << "n = " << n;
   }
 }
@@ -109,9 +109,9 @@ TYPED_TEST(user_reducers, a_thread_state_beside_a_plain_reducer) {
   placed<std::uint32_t, typename TypeParam::exec_type> x(this->exec(), host);
   const auto got = fanin::parallel_reduce(fanin::range(this->exec(), host.size()), at<std::uint32_t>{x.data()},
                                           histogram{}, fanin::max_loc<std::uint32_t>{}, wide_counts{});
-  EXPECT_EQ(fanin::get<0>(got), fanin::reduce(fanin::serial{}, host, histogram{}));
-  EXPECT_EQ(fanin::get<1>(got), fanin::reduce(fanin::serial{}, host, fanin::max_loc<std::uint32_t>{}));
-  EXPECT_EQ(fanin::get<2>(got), fanin::reduce(fanin::serial{}, host, wide_counts{}));
+  EXPECT_EQ(fanin::get<0>(got), fanin::reduce(in_order, host, histogram{}));
+  EXPECT_EQ(fanin::get<1>(got), fanin::reduce(in_order, host, fanin::max_loc<std::uint32_t>{}));
+  EXPECT_EQ(fanin::get<2>(got), fanin::reduce(in_order, host, wide_counts{}));
 }
 
 TYPED_TEST(user_reducers, structs_of_64_and_12_bytes) {
@@ -119,10 +119,10 @@ TYPED_TEST(user_reducers, structs_of_64_and_12_bytes) {
     const auto host = make_data<std::uint32_t>(data::random_signed, n);
     placed<std::uint32_t, typename TypeParam::exec_type> x(this->exec(), host);
     EXPECT_EQ(fanin::parallel_reduce(fanin::range(this->exec(), n), spread{x.data()}, fanin::sum<octet>{}),
-              fanin::parallel_reduce(fanin::range(fanin::serial{}, n), spread{host.data()}, fanin::sum<octet>{}))
+              fanin::parallel_reduce(fanin::range(in_order, n), spread{host.data()}, fanin::sum<octet>{}))
         << "n = " << n;
     EXPECT_EQ(fanin::parallel_reduce(fanin::range(this->exec(), n), triple_at{}, fanin::sum<triple>{}),
-              fanin::parallel_reduce(fanin::range(fanin::serial{}, n), triple_at{}, fanin::sum<triple>{}))
+              fanin::parallel_reduce(fanin::range(in_order, n), triple_at{}, fanin::sum<triple>{}))
         << "n = " << n;
   }
 }
@@ -139,10 +139,10 @@ TYPED_TEST(user_reducers, arrays_of_structs) {
     placed<triple, typename TypeParam::exec_type> x(this->exec(), triples);
     placed<octet, typename TypeParam::exec_type> y(this->exec(), octets);
     EXPECT_EQ(fanin::reduce(this->exec(), x.span(), fanin::sum<triple>{}),
-              fanin::reduce(fanin::serial{}, triples, fanin::sum<triple>{}))
+              fanin::reduce(in_order, triples, fanin::sum<triple>{}))
         << "n = " << n;
     EXPECT_EQ(fanin::reduce(this->exec(), y.span(), fanin::sum<octet>{}),
-              fanin::reduce(fanin::serial{}, octets, fanin::sum<octet>{}))
+              fanin::reduce(in_order, octets, fanin::sum<octet>{}))
         << "n = " << n;
   }
 }
@@ -159,10 +159,10 @@ TYPED_TEST(user_reducers, pairs_and_types_without_plus) {
     placed<std::pair<std::int32_t, std::int64_t>, typename TypeParam::exec_type> x(this->exec(), pairs);
     placed<compound, typename TypeParam::exec_type> y(this->exec(), compounds);
     EXPECT_EQ(fanin::reduce(this->exec(), x.span(), largest_and_sum{}),
-              fanin::reduce(fanin::serial{}, pairs, largest_and_sum{}))
+              fanin::reduce(in_order, pairs, largest_and_sum{}))
         << "n = " << n;
     EXPECT_EQ(fanin::reduce(this->exec(), y.span(), fanin::sum<compound>{}),
-              fanin::reduce(fanin::serial{}, compounds, fanin::sum<compound>{}))
+              fanin::reduce(in_order, compounds, fanin::sum<compound>{}))
         << "n = " << n;
   }
 }
@@ -172,7 +172,7 @@ TYPED_TEST(user_reducers, with_values_of_their_own) {
   placed<double, typename TypeParam::exec_type> x(this->exec(), host);
   const within lower{-0.5, 0.0};
   const within upper{0.25, 0.75};
-  EXPECT_EQ(fanin::reduce(this->exec(), x.span(), lower, upper), fanin::reduce(fanin::serial{}, host, lower, upper));
+  EXPECT_EQ(fanin::reduce(this->exec(), x.span(), lower, upper), fanin::reduce(in_order, host, lower, upper));
 }
 
 }  // namespace fanin_test

@@ -224,8 +224,8 @@ TYPED_TEST(value_types, transforms_of_arrays_that_start_anywhere) {
     const auto b = make_data<std::int32_t>(data::flags, n);
     auto c = b;
     permute(c, 5);
-    const auto of_two = fanin::transform_reduce(fanin::serial{}, a, b, multiply{}, sum, least);
-    const auto of_three = fanin::transform_reduce(fanin::serial{}, a, b, c, multiply{}, sum, least);
+    const auto of_two = fanin::transform_reduce(in_order, a, b, multiply{}, sum, least);
+    const auto of_three = fanin::transform_reduce(in_order, a, b, c, multiply{}, sum, least);
     for (const auto& starts : all_starts) {
       SCOPED_TRACE(std::to_string(n) + " elements behind " + std::to_string(starts[0]) + ", " +
                    std::to_string(starts[1]) + ", " + std::to_string(starts[2]));
@@ -284,9 +284,7 @@ TYPED_TEST(value_types, extremes_of_8_bits) {
   for (const std::size_t n : sizes()) {
     const auto host = make_data<std::int8_t>(data::random_signed, n);
     const placed<std::int8_t, typename TypeParam::exec_type> x(this->exec(), host, 3);
-    EXPECT_TRUE(
-        is_same(fanin::reduce(this->exec(), x.span(), extremes), fanin::reduce(fanin::serial{}, host, extremes)))
-        << n;
+    EXPECT_TRUE(is_same(fanin::reduce(this->exec(), x.span(), extremes), fanin::reduce(in_order, host, extremes))) << n;
   }
   const fanin::min_max_index<std::int8_t> of_nothing{limits::max(), limits::lowest(), -1, -1};
   EXPECT_TRUE(is_same(fanin::reduce(this->exec(), std::span<const std::int8_t>{}, extremes), of_nothing));
@@ -302,7 +300,7 @@ void check_extremes_of_half(typename Fixture::exec_type& exec) {
     for (const auto& host : arrays_of_half<T>(n)) {
       std::vector<double> wide(n);
       std::transform(host.begin(), host.end(), wide.begin(), value_of<T>);
-      const auto expected = fanin::reduce(fanin::serial{}, wide, fanin::min_max_loc<double>{});
+      const auto expected = fanin::reduce(in_order, wide, fanin::min_max_loc<double>{});
       const placed<T, typename Fixture::exec_type> x(exec, host, 1);
       const auto [both, least] = fanin::reduce(exec, x.span(), fanin::min_max_loc<T>{}, fanin::min<T>{});
       EXPECT_TRUE(is_same(widened(both), expected)) << n;
@@ -329,8 +327,8 @@ TYPED_TEST(value_types, places_among_the_last_indices) {
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{100}, std::int64_t{5'000}, std::int64_t{300'000}}) {
     for (const std::int64_t last : {INT64_MAX, INT64_MAX - (std::int64_t{1} << 32) + n / 2}) {
       const auto got = fanin::parallel_reduce(fanin::range(this->exec(), last - n, last), digits_from_the_end{}, least);
-      EXPECT_TRUE(is_same(
-          got, fanin::parallel_reduce(fanin::range(fanin::serial{}, last - n, last), digits_from_the_end{}, least)))
+      EXPECT_TRUE(
+          is_same(got, fanin::parallel_reduce(fanin::range(in_order, last - n, last), digits_from_the_end{}, least)))
           << n << " up to " << last;
     }
   }

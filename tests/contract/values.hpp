@@ -56,7 +56,7 @@ class value_case {
         EXPECT_TRUE(is_product_of(x, got, Fixture::depth(x.size()))) << where();
       }
     } else {
-      EXPECT_TRUE(is_same(got, fanin::reduce(fanin::serial{}, x, Reducer{}))) << where();
+      EXPECT_TRUE(is_same(got, fanin::reduce(in_order, x, Reducer{}))) << where();
     }
   }
 

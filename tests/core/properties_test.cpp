@@ -16,11 +16,12 @@
 #include <fanin/fanin.hpp>
 
 #include "support/functors.hpp"
+#include "support/in_order.hpp"
 #include "support/same.hpp"
 #include "support/user_reducers.hpp"
 
-/// What holds for any array, on generated ones that shrink to the smallest counterexample. The objects: both orders of
-/// serial, and Kokkos's default host space where g++ may see it. (The CUDA backend's are in cuda/.)
+/// What holds for any array, on generated ones that shrink to the smallest counterexample. The objects: the orders
+/// of serial, and Kokkos's default host space where g++ may see it. (The CUDA backend's are in cuda/.)
 namespace fanin_test {
 namespace {
 
@@ -29,7 +30,9 @@ using integers = std::vector<std::int64_t>;
 /// Calls `check` with every host object.
 template <class Check>
 void on_every_host_object(const Check& check) {
-  fanin::serial left_to_right;
+  fanin::serial lanes;
+  check(lanes);
+  fanin::serial left_to_right(fanin::serial_order::left_to_right);
   check(left_to_right);
   fanin::serial halving(fanin::serial_order::recursive_halving);
   check(halving);
@@ -61,7 +64,7 @@ void expect_split(const Reducer& r, const std::vector<T>& x, std::size_t cut) {
   r.join(forward, right);
   auto backward = right;
   r.join(backward, left);
-  const auto whole = fanin::reduce(fanin::serial{}, x, r);
+  const auto whole = fanin::reduce(in_order, x, r);
   RC_ASSERT(same(fanin::detail::result_value(r, forward), whole));
   RC_ASSERT(same(fanin::detail::result_value(r, backward), whole));
 }
@@ -102,7 +105,7 @@ void expect_merged(const std::vector<T>& x, const Reducer&... reducers) {
   const auto cut = *rc::gen::inRange<std::int64_t>(0, n + 1);
   const auto second_cut = *rc::gen::inRange<std::int64_t>(cut, n + 1);
   const auto part = [&](std::int64_t from, std::int64_t to) {
-    return fanin::parallel_reduce(fanin::range(fanin::serial{}, from, to), at<T>{x.data()}, reducers...);
+    return fanin::parallel_reduce(fanin::range(in_order, from, to), at<T>{x.data()}, reducers...);
   };
   const auto whole = part(0, n);
   auto forward = part(0, cut);

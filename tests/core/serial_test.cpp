@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,7 +14,9 @@
 #include <fanin/reducers.hpp>
 #include <fanin/serial/serial.hpp>
 
+#include "support/data.hpp"
 #include "support/functors.hpp"
+#include "support/in_lanes.hpp"
 #include "support/same.hpp"
 
 /// The oracle itself, by cases that can be checked by hand.
@@ -25,11 +29,12 @@ template <class T, class Reducer>
   return fanin::reduce(exec, x, reducer);
 }
 
-const fanin::serial left_to_right;
+const fanin::serial lanes;
+const fanin::serial left_to_right(fanin::serial_order::left_to_right);
 const fanin::serial halving(fanin::serial_order::recursive_halving);
 
 TEST(serial, sums_and_products) {
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     EXPECT_EQ(reduced(exec, std::vector<int>{}, fanin::sum<int>{}), 0);
     EXPECT_EQ(reduced(exec, std::vector<int>{7}, fanin::sum<int>{}), 7);
     EXPECT_EQ(reduced(exec, std::vector<int>{1, 2, 4, 8, 16}, fanin::sum<int>{}), 31);
@@ -42,7 +47,7 @@ TEST(serial, sums_and_products) {
 
 TEST(serial, extremes_and_their_places) {
   const std::vector<int> x{3, -1, 4, -1, 5, 9, 2, 9};
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     EXPECT_EQ(reduced(exec, x, fanin::min<int>{}), -1);
     EXPECT_EQ(reduced(exec, x, fanin::max<int>{}), 9);
     EXPECT_EQ(reduced(exec, x, fanin::min_loc<int>{}), (fanin::value_index<int>{-1, 1}));
@@ -53,7 +58,7 @@ TEST(serial, extremes_and_their_places) {
 }
 
 TEST(serial, logic_and_bits) {
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     EXPECT_EQ(reduced(exec, std::vector<int>{1, 2, 3}, fanin::land<int>{}), 1);
     EXPECT_EQ(reduced(exec, std::vector<int>{1, 0, 3}, fanin::land<int>{}), 0);
     EXPECT_EQ(reduced(exec, std::vector<int>{0, 0, 0}, fanin::lor<int>{}), 0);
@@ -69,7 +74,7 @@ TEST(serial, logic_and_bits) {
 TEST(serial, minimum_and_maximum_of_ieee_754_2019) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     const auto least = [&](const std::vector<double>& x) { return reduced(exec, x, fanin::min_loc<double>{}); };
     const auto most = [&](const std::vector<double>& x) { return reduced(exec, x, fanin::max_loc<double>{}); };
     EXPECT_TRUE(is_same(least({1, nan, -infinity, nan}), {nan, 1}));
@@ -115,6 +120,7 @@ TEST(serial, the_order_is_the_stated_one) {
     return write_down::string_of(fanin::parallel_reduce(fanin::range(exec, n), letter, write_down{}));
   };
   EXPECT_EQ(order(left_to_right, 5), "abcde");
+  EXPECT_EQ(order(lanes, 5), "abcde") << "a reducer without loops goes from left to right";
   EXPECT_EQ(order(halving, 0), "");
   EXPECT_EQ(order(halving, 1), "a");
   EXPECT_EQ(order(halving, 2), "ab");
@@ -122,6 +128,136 @@ TEST(serial, the_order_is_the_stated_one) {
   EXPECT_EQ(order(halving, 4), "(ac+bd)");
   EXPECT_EQ(order(halving, 5), "((ad+c)+be)");
   EXPECT_EQ(order(halving, 7), "((ae+cg)+(bf+d))");
+}
+
+/// Values whose sums and products depend on the order.
+template <class T>
+std::vector<T> values_for_lanes(std::size_t n) {
+  std::vector<T> x(n);
+  for (std::size_t i = 0; i < n; ++i) x[i] = element<T>(data::near_one, i, n);
+  return x;
+}
+
+/// Every form of a call over every size around lanes and blocks, from every alignment: the stated order's bits.
+template <class T>
+void expect_lanes() {
+  std::size_t order_matters = 0;
+  for (const std::size_t n : sizes_around_lanes<T>()) {
+    const std::size_t start = n % 5;
+    const std::vector<T> values = values_for_lanes<T>(n + start);
+    const std::span<const T> x = std::span(values).subspan(start);
+    const T* const data = x.data();
+    const auto size = static_cast<std::int64_t>(n);
+    const T sum = sum_in_lanes(x);
+    const T product = product_in_lanes(x);
+    const fanin::sum<T> add;
+    const fanin::prod<T> multiply;
+    EXPECT_TRUE(is_same(fanin::reduce(lanes, x, add), sum)) << n;
+    EXPECT_TRUE(is_same(fanin::reduce(lanes, x, multiply), product)) << n;
+    EXPECT_TRUE(is_same(fanin::reduce(lanes, x, add, multiply), {{{sum}, {product}}})) << n;
+    T out = 7;
+    fanin::reduce_into(&out, lanes, x, add);
+    EXPECT_TRUE(is_same(out, sum)) << n;
+    EXPECT_TRUE(is_same(fanin::transform_reduce(lanes, x, [](T value) { return value; }, add), sum)) << n;
+    // Products are rounded before they are added: by std::multiplies, which has a loop, as by any functor.
+    const std::vector<T> other = make_data<T>(fanin_test::data::random_signed, n);
+    std::vector<T> products(n);
+    for (std::size_t i = 0; i < n; ++i) products[i] = x[i] * other[i];
+    const T dot = sum_in_lanes(std::span<const T>(products));
+    EXPECT_TRUE(is_same(fanin::transform_reduce(lanes, x, other, std::multiplies<>{}, add), dot)) << n;
+    EXPECT_TRUE(is_same(fanin::transform_reduce(lanes, x, other, std::multiplies<T>{}, add), dot)) << n;
+    EXPECT_TRUE(is_same(fanin::transform_reduce(lanes, x, other, [](T a, T b) { return a * b; }, add), dot)) << n;
+    const auto range = fanin::range(lanes, size);
+    EXPECT_TRUE(is_same(fanin::parallel_reduce(range, [=](std::int64_t i) { return data[i]; }, add), sum)) << n;
+    EXPECT_TRUE(is_same(fanin::parallel_reduce(
+                            fanin::range(lanes, -3, size - 3), [=](std::int64_t i) { return data[i + 3]; }, multiply),
+                        product))
+        << n;
+    const auto several = fanin::parallel_reduce(
+        range, [=](std::int64_t i) { return fanin::tuple{data[i], i, data[i]}; }, multiply,
+        fanin::max_loc<std::int64_t>{}, add);
+    EXPECT_TRUE(is_same(several, {{{product}, {{n == 0 ? INT64_MIN : size - 1, size - 1}}, {sum}}})) << n;
+    // f(i, acc) does not go through lanes.
+    const T in_turn = fanin::reduce(left_to_right, x, add);
+    EXPECT_TRUE(is_same(fanin::parallel_reduce(
+                            range, [=](std::int64_t i, T& acc) { acc += data[i]; }, add),
+                        in_turn))
+        << n;
+    order_matters += in_turn != sum;
+  }
+  EXPECT_GT(order_matters, 10U) << "these values do not tell one order from another";
+}
+
+TEST(serial, sums_and_products_go_in_lanes) {
+  expect_lanes<float>();
+  expect_lanes<double>();
+}
+
+/// Places in blocks after the first, of the first among equals.
+TEST(serial, extremes_of_many_elements) {
+  for (const data kind : {data::pairs, data::random_signed, data::flags}) {
+    for (const std::size_t n : sizes_around_lanes<float>()) {
+      const auto x = make_data<float>(kind, n);
+      const fanin::min_loc<float> least;
+      const fanin::min_max_loc<float> both;
+      const fanin::min_max<float> values;
+      const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
+      const auto expected = fanin::reduce(left_to_right, x, both);
+      EXPECT_TRUE(is_same(fanin::reduce(lanes, x, both), expected)) << n;
+      EXPECT_TRUE(is_same(fanin::reduce(lanes, x, values), {expected.min, expected.max})) << n;
+      EXPECT_TRUE(is_same(fanin::reduce(lanes, x, least), {expected.min, expected.min_index})) << n;
+      EXPECT_TRUE(is_same(fanin::parallel_reduce(fanin::range(lanes, n), at, both), expected)) << n;
+    }
+  }
+}
+
+/// What is accumulated in another type is converted element by element, and goes in that type's lanes.
+TEST(serial, lanes_of_converted_values) {
+  for (const std::size_t n : sizes_around_lanes<float>()) {
+    const std::vector<float> x = values_for_lanes<float>(n);
+    const std::vector<double> wide(x.begin(), x.end());
+    const double sum = sum_in_lanes(std::span(wide));
+    EXPECT_TRUE(is_same(fanin::reduce(lanes, x, fanin::sum<float, double>{}), sum)) << n;
+    EXPECT_TRUE(is_same(fanin::reduce(lanes, x, fanin::sum<double>{}), sum)) << n;
+    const auto get = [&](std::int64_t i) { return x[static_cast<std::size_t>(i)]; };
+    EXPECT_TRUE(is_same(fanin::parallel_reduce(fanin::range(lanes, n), get, fanin::sum<double>{}), sum)) << n;
+    std::vector<std::int8_t> bytes(n);
+    std::vector<long long> words(n);
+    std::int32_t total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      bytes[i] = element<std::int8_t>(data::random_signed, i, n);
+      words[i] = bytes[i] * 0x1'0000'0001LL;
+      total += bytes[i];
+    }
+    EXPECT_EQ(fanin::reduce(lanes, bytes, fanin::sum<std::int8_t, std::int32_t>{}), total) << n;
+    EXPECT_EQ(fanin::reduce(lanes, bytes, fanin::sum<std::int8_t>{}), static_cast<std::int8_t>(total)) << n;
+    EXPECT_EQ(fanin::reduce(lanes, words, fanin::sum<long long>{}), total * 0x1'0000'0001LL) << n;
+    EXPECT_EQ(fanin::reduce(lanes, words, fanin::max_loc<long long>{}),
+              fanin::reduce(left_to_right, words, fanin::max_loc<long long>{}))
+        << n;
+  }
+}
+
+TEST(serial, lanes_call_f_once_for_every_index_in_rising_order) {
+  std::vector<std::int64_t> seen;
+  const auto expect_rising = [&](std::int64_t n, const char* what) {
+    ASSERT_EQ(seen.size(), static_cast<std::size_t>(n)) << what;
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(seen[static_cast<std::size_t>(i)], i) << what;
+    seen.clear();
+  };
+  for (const std::int64_t n : {0, 1, 63, 1025, 5000}) {
+    const auto range = fanin::range(lanes, n);
+    const auto noted = [&](std::int64_t i) { return seen.push_back(i), static_cast<double>(i); };
+    (void)fanin::parallel_reduce(range, noted, fanin::sum<double>{});
+    expect_rising(n, "one");
+    (void)fanin::parallel_reduce(range, noted, fanin::sum<double>{}, fanin::min_max_loc<double>{});
+    expect_rising(n, "several");
+    (void)fanin::parallel_reduce(range, noted, fanin::sum<float>{}, fanin::min<double>{});
+    expect_rising(n, "of several types");
+    const auto pairs = [&](std::int64_t i) { return fanin::tuple{noted(i), i}; };
+    (void)fanin::parallel_reduce(range, pairs, fanin::sum<double>{}, fanin::bor<std::int64_t>{});
+    expect_rising(n, "one each");
+  }
 }
 
 TEST(serial, halving_rounds_like_a_tree) {
@@ -137,7 +273,7 @@ TEST(serial, what_a_functor_throws_passes_through) {
     if (i == 3) throw std::out_of_range("three");
     return i;
   };
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     EXPECT_THROW(fanin::parallel_reduce(fanin::range(exec, 5), f, fanin::sum<std::int64_t>{}), std::out_of_range);
     EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, 3), f, fanin::sum<std::int64_t>{}), 3);
   }
@@ -145,7 +281,7 @@ TEST(serial, what_a_functor_throws_passes_through) {
 
 TEST(serial, indices_of_negative_ranges) {
   const auto f = [](std::int64_t i) { return (i + 3) * (i + 3); };
-  for (const auto& exec : {left_to_right, halving}) {
+  for (const auto& exec : {lanes, left_to_right, halving}) {
     const auto range = fanin::range(exec, -10, 5);
     EXPECT_EQ(fanin::parallel_reduce(range, f, fanin::min_loc<std::int64_t>{}),
               (fanin::value_index<std::int64_t>{0, -3}));

@@ -183,6 +183,18 @@ elseif(STEP STREQUAL "shared_library")
     message(FATAL_ERROR "The shared library must show what public headers declare, and nothing else.")
   endif()
 
+elseif(STEP STREQUAL "shared_host_library")
+  run("${CMAKE_COMMAND}" --build "${BUILD_DIR}" --target fanin_host_as_shared)
+  run(nm -D -C --defined-only "${LIBRARY}")
+  if(NOT output MATCHES "fanin::detail::host::loops_of" OR output MATCHES "(baseline_table|best)")
+    message(FATAL_ERROR "The shared library must show what its header declares, and nothing else.")
+  endif()
+  # What it shows is all that a program needs.
+  run("${CXX_COMPILER}" -std=c++20 "-I${prefix}/include" "${sources}/plain/host_loops.cpp" "${LIBRARY}" -o
+      "${stage}/with_shared_host_library")
+  get_filename_component(folder "${LIBRARY}" DIRECTORY)
+  run("${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${folder}" "${stage}/with_shared_host_library")
+
 elseif(STEP STREQUAL "other_kokkos")
   foreach(version IN ITEMS 3.7.2 5.0.0)
     set(package "${stage}/kokkos-${version}")

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spaces.hpp"
+#include "support/in_order.hpp"
 
 namespace {
 
@@ -47,7 +48,7 @@ void compare(const std::vector<T>& values, Reducer reducer, double scale = 0) {
   fanin::kokkos<Space> exec;
   const auto n = static_cast<std::int64_t>(values.size());
   const auto data = to_space(exec, values);
-  const auto oracle = fanin::reduce(fanin::serial{}, values, reducer);
+  const auto oracle = fanin::reduce(fanin_test::in_order, values, reducer);
   using result = std::remove_cv_t<decltype(oracle)>;
 
   const load<T> f{data.data()};
@@ -156,7 +157,7 @@ TYPED_TEST(kokkos_against_serial, several_reducers_in_one_pass) {
     const fanin::sum<std::int64_t> sum{};
     const fanin::min_loc<std::int64_t> least{};
     const fanin::bor<std::int64_t> bits{};
-    const auto oracle = fanin::reduce(fanin::serial{}, values, sum, least, bits);
+    const auto oracle = fanin::reduce(fanin_test::in_order, values, sum, least, bits);
     using result = std::remove_cv_t<decltype(oracle)>;
     EXPECT_EQ(fanin::reduce(exec, data, sum, least, bits), oracle);
     const load<std::int64_t> f{data.data()};

@@ -8,6 +8,7 @@
 
 #include "spaces.hpp"
 #include "support/denormals.hpp"
+#include "support/in_order.hpp"
 
 /// Compiled and linked with -ffast-math, which lets the compiler turn comparisons round and forget NaN, and takes
 /// denormals for zeros: extremes are what they are.
@@ -43,7 +44,7 @@ void check_extremes() {
       const auto expected = extremes_by_integers(x);
       const load<T> f{x.data()};
       const fold_in<fanin::min_max_loc<T>> g{x.data(), both};
-      EXPECT_TRUE(same_bits(fanin::reduce(fanin::serial{}, x, both), expected)) << n;
+      EXPECT_TRUE(same_bits(fanin::reduce(in_order, x, both), expected)) << n;
       EXPECT_TRUE(same_bits(fanin::reduce(space, x, both), expected)) << n;
       EXPECT_TRUE(same_bits(fanin::parallel_reduce(fanin::range(space, n), f, both), expected)) << n;
       EXPECT_TRUE(same_bits(fanin::parallel_reduce(fanin::range(space, n), g, both), expected)) << n;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -12,6 +13,8 @@
 
 #include "spaces.hpp"
 #include "support/denormals.hpp"
+#include "support/in_lanes.hpp"
+#include "support/in_order.hpp"
 #include "support/same.hpp"
 
 // What a thread of a host space folds in vectors and blocks, against the serial backend: at sizes around both, with
@@ -25,7 +28,7 @@ using fanin_test::same;
 template <class Space, class Reducer, class T>
 void compare(const std::vector<T>& values, Reducer reducer, const char* what) {
   fanin::kokkos<Space> exec;
-  const fanin::serial oracle;
+  const fanin::serial oracle = fanin_test::in_order;
   const auto n = static_cast<std::int64_t>(values.size());
   const load<T> f{values.data()};
   const fold_in<Reducer> g{values.data(), reducer};
@@ -106,7 +109,7 @@ void floats() {
           std::vector<T> values(n, other);
           values[at] = odd;
           fanin::kokkos<Space> exec;
-          const fanin::serial oracle;
+          const fanin::serial oracle = fanin_test::in_order;
           const fanin::min_max_loc<T> both;
           EXPECT_TRUE(same(fanin::reduce(exec, values, both), fanin::reduce(oracle, values, both)))
               << odd << " at " << at << " of " << n << " times " << other;
@@ -168,7 +171,7 @@ void extremes_while_flushing() {
   for (const std::size_t n : {1, 2, 17, 64, 1024, 5000}) {
     for (const auto& values : fanin_test::arrays_of_denormals<T>(n)) {
       const auto right = fanin_test::extremes_by_integers(values);
-      const fanin::serial oracle;
+      const fanin::serial oracle = fanin_test::in_order;
       EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_max_loc<T>{}), right)) << n;
       EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_max<T>{}), {right.min, right.max})) << n;
       EXPECT_TRUE(same(fanin::reduce(oracle, values, fanin::min_loc<T>{}), {right.min, right.min_index})) << n;
@@ -208,7 +211,7 @@ TYPED_TEST(kokkos_host_fold, several_reducers_read_one_block) {
   for (const std::size_t n : sizes<std::int32_t>()) {
     const auto values = spread<std::int32_t>(n);
     std::vector<std::int32_t> calls(n);
-    const auto expected = fanin::reduce(fanin::serial{}, values, least, sum, most);
+    const auto expected = fanin::reduce(fanin_test::in_order, values, least, sum, most);
     EXPECT_EQ(fanin::reduce(exec, values, least, sum, most), expected) << n;
     const auto range = fanin::range(exec, n);
     EXPECT_EQ(fanin::parallel_reduce(range, counted{values.data(), calls.data()}, least, sum, most), expected) << n;
@@ -223,7 +226,7 @@ TYPED_TEST(kokkos_host_fold, values_that_are_not_the_reducers_own) {
   const double* const x = values.data();
   const auto halves = [=](std::int64_t i) { return static_cast<float>(x[i]) / 2; };
   const auto pairs = [=](std::int64_t i) { return fanin::tuple{x[i], -x[i]}; };
-  const fanin::serial oracle;
+  const fanin::serial oracle = fanin_test::in_order;
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, 5000), halves, fanin::min_loc<double>{}),
             fanin::parallel_reduce(fanin::range(oracle, 5000), halves, fanin::min_loc<double>{}));
   EXPECT_EQ(
@@ -231,23 +234,28 @@ TYPED_TEST(kokkos_host_fold, values_that_are_not_the_reducers_own) {
       fanin::parallel_reduce(fanin::range(oracle, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}));
 }
 
-/// Eight accumulators, whatever is in between: sums differ by rounding only, and not from run to run.
+/// In lanes, each thread its share: sums differ by rounding only, and not from run to run. On one thread they are
+/// serial's, bit for bit.
 TYPED_TEST(kokkos_host_fold, sums) {
   fanin::kokkos<TypeParam> exec;
   for (const std::size_t n : sizes<float>()) {
     const auto values = spread<float>(n);
     const auto words = spread<std::uint64_t>(n);
     EXPECT_EQ(fanin::reduce(exec, words, fanin::sum<std::uint64_t>{}),
-              fanin::reduce(fanin::serial{}, words, fanin::sum<std::uint64_t>{}))
+              fanin::reduce(fanin_test::in_order, words, fanin::sum<std::uint64_t>{}))
         << n;
     const float sum = fanin::reduce(exec, values, fanin::sum<float>{});
     const double exact = fanin::parallel_reduce(
-        fanin::range(fanin::serial{}, n),
+        fanin::range(fanin_test::in_order, n),
         [&](std::int64_t i) { return static_cast<double>(values[static_cast<std::size_t>(i)]); }, fanin::sum<double>{});
     EXPECT_NEAR(static_cast<double>(sum), exact, 1.2e-7 * static_cast<double>(n * n)) << n;
     EXPECT_EQ(std::bit_cast<std::uint32_t>(fanin::reduce(exec, values, fanin::sum<float>{})),
               std::bit_cast<std::uint32_t>(sum))
         << n;
+    if (exec.space().concurrency() == 1) {
+      EXPECT_EQ(sum, fanin_test::sum_in_lanes(std::span<const float>(values))) << n;
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, n), load<float>{values.data()}, fanin::sum<float>{}), sum);
+    }
   }
 }
 

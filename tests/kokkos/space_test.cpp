@@ -8,6 +8,7 @@
 
 #include "spaces.hpp"
 #include "support/expect_invalid.hpp"
+#include "support/in_order.hpp"
 
 namespace {
 
@@ -115,7 +116,7 @@ TYPED_TEST_SUITE(kokkos_space, all_spaces);
 template <class Space, class Reducer>
 void compare_scrambled(Reducer reducer, std::int64_t n) {
   fanin::kokkos<Space> exec;
-  const auto oracle = fanin::parallel_reduce(fanin::range(fanin::serial{}, n), scrambled_index{}, reducer);
+  const auto oracle = fanin::parallel_reduce(fanin::range(fanin_test::in_order, n), scrambled_index{}, reducer);
   using result = std::remove_cv_t<decltype(oracle)>;
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, reducer), oracle) << n;
   fanin::buffer<result, fanin::kokkos<Space>> out(exec, 1);
@@ -147,7 +148,7 @@ TYPED_TEST(kokkos_space, thread_states) {
     const auto [flushed, plain, largest] =
         fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, flushing_histogram<16>{}, histogram<16>{},
                                fanin::max<std::int32_t>{});
-    const auto serial_range = fanin::range(fanin::serial{}, n);
+    const auto serial_range = fanin::range(fanin_test::in_order, n);
     EXPECT_EQ(flushed, plain);
     EXPECT_EQ(plain, fanin::parallel_reduce(serial_range, scrambled_index{}, histogram<16>{}));
     EXPECT_EQ(largest, fanin::parallel_reduce(serial_range, scrambled_index{}, fanin::max<std::int32_t>{}));
@@ -361,7 +362,7 @@ TYPED_TEST(kokkos_space, accumulators_may_merge_through_scratch) {
     exec.synchronize();
     std::vector<slot> total(1);
     fanin::copy_to_host(exec, std::span<const slot>(from, 1), std::span<slot>(total));
-    const auto oracle = fanin::parallel_reduce(fanin::range(fanin::serial{}, -5, n - 5), scrambled_index{},
+    const auto oracle = fanin::parallel_reduce(fanin::range(fanin_test::in_order, -5, n - 5), scrambled_index{},
                                                histogram<750>{}, histogram<75>{});
     EXPECT_EQ(get<0>(total[0].value), get<0>(oracle));
     EXPECT_EQ(get<1>(total[0].value), get<1>(oracle));

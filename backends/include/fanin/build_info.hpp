@@ -32,7 +32,7 @@ inline constexpr build_options options_of_headers{
 const char* version() noexcept;
 build_options build_info() noexcept;
 #else
-/// Without the CUDA backend Fanin is headers alone, and these are theirs.
+/// Without the CUDA backend these are the headers' own.
 inline const char* version() noexcept { return detail::options_of_headers.version; }
 inline build_options build_info() noexcept { return detail::options_of_headers; }
 #endif

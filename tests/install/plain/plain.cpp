@@ -22,7 +22,10 @@ bool serial_is_right() {
   const auto [lowest, at] = fanin::parallel_reduce(
       fanin::range(fanin::serial{}, x.size()), [&x](std::int64_t i) { return x[static_cast<std::size_t>(i)]; },
       fanin::min_loc<std::int32_t>{});
-  return lowest == -7 && at == 1;
+  std::vector<float> halves(10'000, 0.5f);
+  halves.back() = -1;
+  const auto [sum, least] = fanin::reduce(fanin::serial{}, halves, fanin::sum<float>{}, fanin::min_loc<float>{});
+  return lowest == -7 && at == 1 && sum == 4998.5f && least.index == 9999;
 }
 
 #if FANIN_HAS_CUDA

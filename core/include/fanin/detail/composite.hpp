@@ -196,6 +196,23 @@ struct composite {
     }
   }
 
+  /// The same for one of the reducers.
+  template <std::size_t I, class T>
+  constexpr void fold_span_at(state_type& state, const T* values, std::int64_t count, std::int64_t first) const {
+    fold_span_one<I>(get<I>(state), values, count, first);
+  }
+
+  /// What one of the reducers gets of a value of f(i).
+  template <std::size_t I, class Value>
+  static constexpr auto value_for(const Value& value) {
+    using value_type = reducer_value_t<reducer_type<I>>;
+    if constexpr (gives_one_each<Value>) {
+      return static_cast<value_type>(get<I>(value));
+    } else {
+      return static_cast<value_type>(value);
+    }
+  }
+
  private:
   /// Values that stay in the nearest cache; one where it is larger.
   template <class T>
