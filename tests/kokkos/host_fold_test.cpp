@@ -234,8 +234,8 @@ TYPED_TEST(kokkos_host_fold, values_that_are_not_the_reducers_own) {
       fanin::parallel_reduce(fanin::range(oracle, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}));
 }
 
-/// In lanes, each thread its share: sums differ by rounding only, and not from run to run. On one thread they are
-/// serial's, bit for bit.
+/// In lanes, each thread its share: sums differ by rounding only, and not from run to run. On one thread those over an
+/// array are serial's, bit for bit.
 TYPED_TEST(kokkos_host_fold, sums) {
   fanin::kokkos<TypeParam> exec;
   for (const std::size_t n : sizes<float>()) {
@@ -254,7 +254,6 @@ TYPED_TEST(kokkos_host_fold, sums) {
         << n;
     if (exec.space().concurrency() == 1) {
       EXPECT_EQ(sum, fanin_test::sum_in_lanes(std::span<const float>(values))) << n;
-      EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, n), load<float>{values.data()}, fanin::sum<float>{}), sum);
     }
   }
 }

@@ -92,12 +92,14 @@ void as_words(const T* from, std::int64_t n, const Take& take) {
 template <class R>
 struct in_loops {
   static constexpr bool exists = false;
+  static constexpr bool is_extreme = false;
 };
 
 /// What all of them have. Derived names its thread_state and has fold_span; an element by itself is a span of one.
 template <class Derived, class R>
 struct in_loops_base {
   static constexpr bool exists = true;
+  static constexpr bool is_extreme = false;
   using value_type = reducer_value_t<R>;
   using accumulator_type = reducer_accumulator_t<R>;
   FANIN_FUNCTION constexpr accumulator_type identity() const { return R{}.identity(); }
@@ -182,6 +184,7 @@ void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, 
 /// A state that is the accumulator itself.
 template <class Derived, class R>
 struct extreme_in_loops : in_loops_base<Derived, R> {
+  static constexpr bool is_extreme = true;
   using thread_state = reducer_accumulator_t<R>;
   FANIN_FUNCTION constexpr thread_state begin(thread_state&) const { return R{}.identity(); }
   FANIN_FUNCTION constexpr void flush(thread_state& state, thread_state& into) const { into = state; }
