@@ -107,9 +107,9 @@ class Json(unittest.TestCase):
         for key in ("commit", "dirty", "date", "compiler", "host", "gpu", "fanin", "versions"):
             self.assertIn(key, data["meta"])
         self.assertGreater(data["limits"]["host"]["read_gbs"], 0)
-        # Two types, seven operations, two sizes; left to right, halving and std. Of `several` and `exact_sum`, f64 by
-        # Fanin.
-        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 3 + 2 * 2 + 2)
+        # Two types, seven operations, two sizes; serial's three orders and std. Of `several` and `exact_sum`, f64 by
+        # Fanin, the latter without halving.
+        self.assertEqual(len(data["rows"]), 2 * 7 * 2 * 4 + 3 * 2 + 2 * 2)
         exact = [r for r in data["rows"] if r["operation"] == "exact_sum"]
         self.assertEqual({(r["type"], r["contender"]) for r in exact}, {("f64", "fanin")})
         several = [r for r in data["rows"] if r["operation"] == "several"]
@@ -135,7 +135,7 @@ class Json(unittest.TestCase):
         kinds = {"i8": (1, 1), "u8": (1, 1), "i16": (2, 1), "f16": (2, 1), "bf16": (2, 1), "c32": (8, 2), "c64": (16, 2)}
         kinds["s64"] = (64, 8)
         data = self.measure("--types", ",".join(kinds), "--ops", "all")
-        self.assertEqual(len(data["rows"]), len(kinds) * 2 * 2)
+        self.assertEqual(len(data["rows"]), len(kinds) * 3 * 2)
         for row in data["rows"]:
             size, components = kinds[row["type"]]
             self.assertTrue(row["ok"], row)
@@ -185,7 +185,7 @@ class Json(unittest.TestCase):
             self.assertIn(verdict, done.stdout, done.stderr)
             return done
 
-        self.assertEqual(compared("4 rows, 0 slower").returncode, 0)
+        self.assertEqual(compared("6 rows, 0 slower").returncode, 0)
 
         stored = json.loads(file.read_text())
         for case in stored["cases"]:
@@ -193,9 +193,9 @@ class Json(unittest.TestCase):
                 if case["n"] == 1000:
                     row[1:4] = [row[1] / 1e12, row[1] / 1e12, 0]  # two series may be far apart
         file.write_text(json.dumps(stored))
-        done = compared("4 rows, 2 slower")
+        done = compared("6 rows, 3 slower")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
-        self.assertEqual(done.stdout.count("SLOWER"), 2)
+        self.assertEqual(done.stdout.count("SLOWER"), 3)
         self.assertIn("f32 sum of 1000, fanin left_to_right to host (host)", done.stdout)
 
         stored["meta"]["host"]["cpu"] = "another"
