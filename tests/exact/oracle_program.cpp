@@ -49,8 +49,8 @@ void dot_on(Exec& exec, const std::vector<T>& x, const std::vector<T>& y, bool o
 
 template <class T>
 void dot(const std::vector<T>& x, const std::vector<T>& y, bool of_itself) {
-  fanin::serial in_order;
-  dot_on(in_order, x, y, of_itself);
+  fanin::serial by_default;
+  dot_on(by_default, x, y, of_itself);
   if (x.size() <= fanin_test::most_for_halving) {
     fanin::serial halving(fanin::serial_order::recursive_halving);
     dot_on(halving, x, y, of_itself);

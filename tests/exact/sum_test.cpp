@@ -246,8 +246,8 @@ void expect_dot(Exec& exec, const std::vector<T>& x, const std::vector<T>& y) {
 
 template <class T>
 void expect_dot_everywhere(const std::vector<T>& x, const std::vector<T>& y) {
-  fanin::serial in_order;
-  expect_dot(in_order, x, y);
+  fanin::serial by_default;
+  expect_dot(by_default, x, y);
   if (x.size() <= fanin_test::most_for_halving) {
     fanin::serial halving(fanin::serial_order::recursive_halving);
     expect_dot(halving, x, y);

@@ -58,8 +58,8 @@ template <class Reducer>
 answers<typename Reducer::result_type> ask_all(std::span<const typename Reducer::value_type> x,
                                                const Reducer& reducer) {
   answers<typename Reducer::result_type> to;
-  fanin::serial in_order;
-  ask_backend(to, "serial", in_order, x, reducer);
+  fanin::serial by_default;
+  ask_backend(to, "serial", by_default, x, reducer);
   if (x.size() <= most_for_halving) {
     fanin::serial halving(fanin::serial_order::recursive_halving);
     ask_backend(to, "serial, halving", halving, x, reducer);
