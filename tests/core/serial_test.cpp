@@ -238,6 +238,21 @@ TEST(serial, lanes_of_converted_values) {
   }
 }
 
+/// Values that convert only when they are asked to are not gathered: they are refused, in words, as by other reducers.
+struct asks_for_conversion {
+  explicit operator double() const { return 1; }
+};
+template <class Value>
+struct gives {
+  Value operator()(std::int64_t) const;
+};
+template <class Value, class... Reducer>
+constexpr bool is_gathered = fanin::detail::host::gathers<gives<Value>, fanin::detail::composite<Reducer...>>;
+static_assert(is_gathered<float, fanin::min<double>>);
+static_assert(is_gathered<fanin::tuple<double, int>, fanin::min<double>, fanin::sum<int>>);
+static_assert(!is_gathered<asks_for_conversion, fanin::min<double>>);
+static_assert(!is_gathered<fanin::tuple<int, asks_for_conversion>, fanin::bor<int>, fanin::min<double>>);
+
 TEST(serial, lanes_call_f_once_for_every_index_in_rising_order) {
   std::vector<std::int64_t> seen;
   const auto expect_rising = [&](std::int64_t n, const char* what) {

@@ -276,13 +276,23 @@ template <class F, class... R>
 inline constexpr bool takes_accumulator<F, composite<R...>> =
     functor_traits<F, reducer_state_t<R>...>::takes_accumulator;
 
+/// Whether each reducer's value_type is one that a value of f's, or its own of a tuple, converts to; where it is not,
+/// composite says so in words.
+template <class Value, class... R>
+inline constexpr bool converts = (std::is_convertible_v<const Value&, reducer_value_t<R>> && ...);
+template <class... Value, class... R>
+  requires(sizeof...(R) > 1 && sizeof...(Value) == sizeof...(R))
+inline constexpr bool converts<tuple<Value...>, R...> =
+    (std::is_convertible_v<const Value&, reducer_value_t<R>> && ...);
+
 /// Whether what f gives is gathered in blocks: where it gives values, all reducers take numbers, and one has loops.
 template <class F, class Composite>
 inline constexpr bool gathers = false;
 template <class F, class... R>
   requires(!takes_accumulator<F, composite<R...>>)
 inline constexpr bool gathers<F, composite<R...>> =
-    (in_loops<R>::exists || ...) && (std::is_arithmetic_v<reducer_value_t<R>> && ...);
+    (in_loops<R>::exists || ...) && (std::is_arithmetic_v<reducer_value_t<R>> && ...) &&
+    converts<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>;
 
 /// Whether one block serves all reducers.
 template <class Value, class First, class... R>
