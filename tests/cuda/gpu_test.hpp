@@ -7,12 +7,21 @@
 #include <cstdint>
 #include <string>
 
-#include <fanin/fanin.hpp>
+#include <fanin/buffer.hpp>
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/exact_sum.hpp>
+#include <fanin/merge.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
 
 #include "contract/contract.hpp"
 #include "contract/fixtures/cuda_device.hpp"
 
-/// What the tests of a GPU share. Without one they are skipped, and say so.
+/// What the tests of a GPU share: headers of what they test, and not those of Kokkos, which take as long to read as a
+/// test to compile. Without a GPU tests are skipped, and say so.
 namespace fanin_test {
 
 class gpu_test : public ::testing::Test {

@@ -23,8 +23,15 @@ inline thread_local fanin_test::dimension blockIdx;
 inline thread_local fanin_test::dimension blockDim;
 inline thread_local fanin_test::dimension gridDim;
 
-// A warp of the one thread that runs.
+// A warp, a block and a grid of the one thread that runs.
 inline int __all_sync(unsigned, int predicate) { return predicate; }
+inline int __shfl_sync(unsigned, int value, int) { return value; }
+inline void __threadfence() {}
+inline unsigned atomicInc(unsigned* counter, unsigned last) {
+  const unsigned before = *counter;
+  *counter = before >= last ? 0 : before + 1;
+  return before;
+}
 template <class T>
 T __shfl_xor_sync(unsigned, T value, unsigned) {
   return value;
