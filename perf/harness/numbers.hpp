@@ -36,7 +36,8 @@ inline double rounded(double value, int digits) {
         std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific, digits - 1);
     const std::string_view all(text.data(), static_cast<std::size_t>(written.ptr - text.data()));
     const std::string_view mantissa = all.substr(0, all.find('e'));
-    if (digits < all_digits && mantissa[mantissa.find_last_not_of("0.")] == '5') continue;
+    const std::size_t last = mantissa.find_last_not_of("0.");  // of 0 there is none
+    if (digits < all_digits && last != std::string_view::npos && mantissa[last] == '5') continue;
     std::from_chars(all.data(), all.data() + all.size(), value);
     return value;
   }

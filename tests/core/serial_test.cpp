@@ -251,6 +251,10 @@ constexpr bool is_gathered = fanin::detail::host::gathers<gives<Value>, fanin::d
 static_assert(is_gathered<float, fanin::min<double>>);
 static_assert(is_gathered<fanin::tuple<double, int>, fanin::min<double>, fanin::sum<int>>);
 static_assert(!is_gathered<asks_for_conversion, fanin::min<double>>);
+#if defined(__SIZEOF_INT128__)
+// Whatever a unit's dialect says of it: arithmetic with -std=gnu++20, and not with -std=c++20.
+static_assert(!fanin::detail::host::in_loops<fanin::sum<__int128, float>>::exists);
+#endif
 static_assert(!is_gathered<fanin::tuple<int, asks_for_conversion>, fanin::bor<int>, fanin::min<double>>);
 
 TEST(serial, lanes_call_f_once_for_every_index_in_rising_order) {

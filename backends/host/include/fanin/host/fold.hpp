@@ -112,8 +112,12 @@ struct in_loops_base {
   }
 };
 
+/// Arithmetic types of up to 8 bytes: whether __int128 is arithmetic depends on flags of the unit.
+template <class T>
+concept number = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+
 template <class T, class Acc>
-concept adds_in_loops = std::is_arithmetic_v<T> && has_loops<Acc>;
+concept adds_in_loops = number<T> && has_loops<Acc>;
 
 template <class T, class Acc>
   requires adds_in_loops<T, Acc>
@@ -291,7 +295,7 @@ inline constexpr bool gathers = false;
 template <class F, class... R>
   requires(!takes_accumulator<F, composite<R...>>)
 inline constexpr bool gathers<F, composite<R...>> =
-    (in_loops<R>::exists || ...) && (std::is_arithmetic_v<reducer_value_t<R>> && ...) &&
+    (in_loops<R>::exists || ...) && (number<reducer_value_t<R>> && ...) &&
     converts<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>;
 
 /// Whether one block serves all reducers.

@@ -17,11 +17,12 @@ namespace fanin {
 
 /// In which order the serial backend combines.
 enum class serial_order {
-  /// Sums and products of floats and doubles in lanes, 256 bytes of them (64 of floats, 32 of doubles): element i goes
-  /// to lane i modulo their number, counted from the range's first index, and lanes start from the identity. In the end
-  /// lane j takes lane j + half in, for half of their number, then halves of what is left. Sums of integers and
-  /// extremes do not depend on an order; everything else, and all of f(i, acc&...), goes from left to right. The same
-  /// bits on every processor, from every compiler and with any flags.
+  /// Sums and products of numbers (arithmetic types of up to 8 bytes) in float or double, in lanes, 256 bytes of them
+  /// (64 of floats, 32 of doubles): element i goes to lane i modulo their number, counted from the range's first index,
+  /// and lanes start from the identity. In the end lane j takes lane j + half in, for half of their number, then halves
+  /// of what is left. Sums of integers and extremes do not depend on an order; everything else, and all of f(i,
+  /// acc&...), goes from left to right. The same bits on every processor, from every compiler and with any flags, but
+  /// that denormals and rounding are as the thread's mode has them (a program linked with -ffast-math flushes them).
   lanes,
   /// ((f(0) + f(1)) + f(2)) + ...: the oracle of every other backend.
   left_to_right,
