@@ -100,7 +100,7 @@ std::string made_run(const std::vector<made_row>& rows, const char* gpu = "NVIDI
     }
     made_case["rows"].push_back({all["ways"].size() - 1, made.us, time.mean, percent(time), ratios});
   }
-  all["cases"] = {made_case};
+  all["cases"].push_back(made_case);
   return all.dump();
 }
 
