@@ -106,8 +106,8 @@ struct second_pass {
   template <class Source>
   static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
                             const Composite& c) {
-    return wait_for_result<result_type>(
-        session, [&](const auto& destination) { enqueue(session, tuning, source, c, destination); });
+    return wait_for_result<result_type>(session,
+                                        [&](const auto& mailbox) { enqueue(session, tuning, source, c, mailbox); });
   }
 };
 
