@@ -65,15 +65,21 @@ T from_payload(const std::uint32_t* payload, int index = 0) {
   return value;
 }
 
-/// For a blocking call: enqueue(destination) with a mailbox as the destination, and waits for the result in it.
-template <class Result, class Enqueue>
-Result wait_for_result(cuda_session& session, const Enqueue& enqueue) {
-  constexpr int words = mailbox_words(sizeof(Result));
-  const cuda_mailbox mailbox = session.mailbox(words);
-  enqueue(cuda_destination<Result>{nullptr, mailbox});
-  std::uint32_t payload[words];
-  session.wait(mailbox, payload, words);
-  return from_payload<Result>(payload);
-}
+/// A grid stage whose launches deliver the result: its blocking call is enqueue() with a mailbox as the destination,
+/// and the wait for that.
+template <class Stage, class Composite>
+struct delivering_stage {
+  template <class Source>
+  static typename Composite::result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
+                                                const Composite& c) {
+    using result_type = typename Composite::result_type;
+    constexpr int words = mailbox_words(sizeof(result_type));
+    const cuda_mailbox mailbox = session.mailbox(words);
+    Stage::enqueue(session, tuning, source, c, {nullptr, mailbox});
+    std::uint32_t payload[words];
+    session.wait(mailbox, payload, words);
+    return from_payload<result_type>(payload);
+  }
+};
 
 }  // namespace fanin::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -313,7 +314,8 @@ template <class F, class... R, std::size_t... I>
 void gather_apart(const F& f, const composite<R...>& c, typename composite<R...>::state_type& state, std::int64_t begin,
                   std::int64_t end, std::index_sequence<I...>) {
   using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
-  constexpr std::int64_t size = 1024;
+  // All blocks together take up to 32 KiB of the stack.
+  constexpr std::int64_t size = std::min<std::int64_t>(1024, 32768 / (std::int64_t{sizeof(reducer_value_t<R>)} + ...));
   tuple<block_of_values<reducer_value_t<R>, size>...> values;
   while (begin < end) {
     const std::int64_t n = end - begin < size ? end - begin : size;

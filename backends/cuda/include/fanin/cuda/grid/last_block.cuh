@@ -59,7 +59,7 @@ __device__ void gather_partials(const Composite& c, typename Composite::accumula
 /// The block that draws the last ticket joins all partial results, in the same launch. Also instead of the watching
 /// block, for accumulators that do not fit tagged units; such a grid starts as early as that.
 template <class Strategy, class Composite>
-struct last_block {
+struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
   using workspace = cuda_workspace<cuda_scratch>;
@@ -108,13 +108,6 @@ struct last_block {
     allocate_plain<Strategy, accumulator>(session, plan, work, static_cast<std::size_t>(plan.largest_grid));
     launch_reduce<Strategy>(session, plan, source, c, work, destination);
     session.record(plan.launch);
-  }
-
-  template <class Source>
-  static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
-                            const Composite& c) {
-    return wait_for_result<result_type>(session,
-                                        [&](const auto& mailbox) { enqueue(session, tuning, source, c, mailbox); });
   }
 };
 

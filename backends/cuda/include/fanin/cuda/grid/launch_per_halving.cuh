@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(1024)
 /// One launch for each halving of the array; the first reads the elements and writes the workspace. No block combines
 /// anything, and reduce_kernel has no part in it.
 template <class Strategy, class Composite>
-struct launch_per_halving {
+struct launch_per_halving : delivering_stage<launch_per_halving<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
   using workspace = cuda_workspace<cuda_scratch>;
@@ -68,13 +68,6 @@ struct launch_per_halving {
       ++plan.launch.launches;
     }
     session.record(plan.launch);
-  }
-
-  template <class Source>
-  static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
-                            const Composite& c) {
-    return wait_for_result<result_type>(session,
-                                        [&](const auto& mailbox) { enqueue(session, tuning, source, c, mailbox); });
   }
 };
 

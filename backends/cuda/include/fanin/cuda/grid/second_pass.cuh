@@ -36,7 +36,7 @@ struct merging : Composite {
 
 /// The same strategy is launched again on the partial results, until one block is enough and delivers.
 template <class Strategy, class Composite>
-struct second_pass {
+struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
   using workspace = cuda_workspace<cuda_scratch>;
@@ -101,13 +101,6 @@ struct second_pass {
       if (pass.launch.grid_size == 1) break;
     }
     session.record(plan.launch);
-  }
-
-  template <class Source>
-  static result_type reduce(cuda_session& session, const cuda_tuning& tuning, const Source& source,
-                            const Composite& c) {
-    return wait_for_result<result_type>(session,
-                                        [&](const auto& mailbox) { enqueue(session, tuning, source, c, mailbox); });
   }
 };
 

@@ -118,13 +118,13 @@ struct watching_block {
     constexpr int most_words =
         std::max(result_words, may_post_partials<Strategy, Composite> ? most_words_that_are_posted : 0);
     const cuda_mailbox mailbox = session.mailbox(most_words);
-    const cuda_launch launch = enqueue_and_tell(session, tuning, source, c, {nullptr, mailbox});
+    const posting posts = enqueue_and_tell(session, tuning, source, c, {nullptr, mailbox});
     std::uint32_t payload[most_words];
     if constexpr (may_post_partials<Strategy, Composite>) {
-      if (const int blocks = blocks_that_post(launch, mailbox); blocks > 0) {
-        session.wait(mailbox, payload, blocks * mailbox_words(sizeof(accumulator)));
+      if (posts.blocks > 0) {
+        session.wait(mailbox, payload, posts.blocks * mailbox_words(sizeof(accumulator)));
         const auto partial = [&](int k) { return from_payload<accumulator>(payload, k); };
-        return c.result(join_as_watched(c, blocks, launch.block_size, partial));
+        return c.result(join_as_watched(c, posts.blocks, posts.block_size, partial));
       }
     }
     session.wait(mailbox, payload, result_words);
@@ -176,9 +176,14 @@ struct watching_block {
                : 0;
   }
 
+  /// How many blocks write to the mailbox, and of how many threads.
+  struct posting {
+    int blocks = 0;
+    int block_size = 0;
+  };
   template <class Source>
-  static cuda_launch enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
-                                      const Composite& c, cuda_destination<result_type> destination) {
+  static posting enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
+                                  const Composite& c, cuda_destination<result_type> destination) {
     const void* const kernel = reduce_kernel_pointer<Strategy, Source, Composite>();
     const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
@@ -189,12 +194,14 @@ struct watching_block {
         session, largest_grid * static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))));
     if (values > 0) work.values = session.scratch(cuda_session::partials::plain, values).partials;
     work.chunks = plan.chunks;
+    posting posts{0, plan.launch.block_size};
     if constexpr (may_post_partials<Strategy, Composite>) {
-      destination.takes_partials = blocks_that_post(plan.launch, destination.mailbox) > 0;
+      posts.blocks = blocks_that_post(plan.launch, destination.mailbox);
+      destination.takes_partials = posts.blocks > 0;
     }
     launch_reduce<Strategy>(session, plan, source, c, work, destination);
     session.record(plan.launch);
-    return plan.launch;
+    return posts;
   }
 
   /// Room for so many tagged units, and for nothing else: the one way to memory of that kind.
