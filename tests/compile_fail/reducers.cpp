@@ -33,24 +33,37 @@ struct candidate {
   int identity() const { return 0; }
   void join(int& into, const int& from) const { into += from; }
 #elif defined(WITHOUT_DRAIN)
-  struct thread_state {
+  struct state {
     int total;
   };
-  struct flush_type {
-    int total;
-  };
-  int identity() const { return 0; }
-  thread_state begin(int&) const { return {0}; }
-  void flush(thread_state& state, int& scratch) const { scratch += state.total; }
-  void fold(thread_state& state, int value, std::int64_t) const { state.total += value; }
-  void join(int& into, const int& from) const { into += from; }
-#elif defined(WITHOUT_BEGIN)
-  struct thread_state {
-    int total;
+  struct gathering : fanin::gathering_with_partials<state, state> {
+    static state begin(const candidate&, int&) { return {0}; }
+    static void finish(const candidate&, state& of, int& spill) { spill += of.total; }
   };
   int identity() const { return 0; }
-  void fold(thread_state& state, int value, std::int64_t) const { state.total += value; }
+  void fold(state& of, int value, std::int64_t) const { of.total += value; }
   void join(int& into, const int& from) const { into += from; }
+#elif defined(WITHOUT_FINISH)
+  struct gathering {
+    using state_type = int;
+    static constexpr bool has_spill = true;
+    static constexpr bool has_partials = false;
+    static int begin(const candidate&, int&) { return 0; }
+  };
+  int identity() const { return 0; }
+  void join(int& into, const int& from) const { into += from; }
+  void fold(int& state, int value, std::int64_t) const { state += value; }
+#elif defined(WITHOUT_JOIN_SPILLS)
+  struct gathering {
+    using state_type = int;
+    static constexpr bool has_spill = true;
+    static constexpr bool has_partials = false;
+    static int begin(const candidate&, int&) { return 0; }
+    static void finish(const candidate&, int& state, int& spill) { spill += state; }
+  };
+  int identity() const { return 0; }
+  void join(int& into, const int& from) const { into += from; }
+  void fold(int& state, int value, std::int64_t) const { state += value; }
 #else
 #if !defined(WITHOUT_IDENTITY)
   int identity() const { return 0; }

@@ -28,7 +28,7 @@ struct triple_at {
   }
 };
 
-/// The accumulator form binds to a thread_state.
+/// The accumulator form binds to the state of a gathering.
 struct count_by_state {
   const std::uint32_t* x;
   FANIN_FUNCTION void operator()(std::int64_t i, histogram::cache& state) const { histogram{}.fold(state, x[i], i); }
@@ -87,7 +87,7 @@ TYPED_TEST(user_reducers, an_accumulator_of_600_bytes) {
   }
 }
 
-TYPED_TEST(user_reducers, a_thread_state_that_flushes) {
+TYPED_TEST(user_reducers, a_state_beside_a_spill) {
   for (const std::size_t n : few_sizes()) {
     auto host = make_data<std::uint32_t>(data::random_signed, n);
     for (std::size_t i = n / 3; i < n / 2; ++i) host[i] = 5;  // runs, so that a cache holds something
@@ -104,7 +104,7 @@ TYPED_TEST(user_reducers, a_thread_state_that_flushes) {
   }
 }
 
-TYPED_TEST(user_reducers, a_thread_state_beside_a_plain_reducer) {
+TYPED_TEST(user_reducers, a_spill_beside_a_plain_reducer) {
   const auto host = make_data<std::uint32_t>(data::random_signed, 10'001);
   placed<std::uint32_t, typename TypeParam::exec_type> x(this->exec(), host);
   const auto got = fanin::parallel_reduce(fanin::range(this->exec(), host.size()), at<std::uint32_t>{x.data()},

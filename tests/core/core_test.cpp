@@ -202,8 +202,8 @@ TEST(config, has_a_version) {
 TEST(composite, keeps_the_largest_accumulator) {
   using fanin::detail::composite;
   static_assert(composite<fanin::sum<double>, wide_counts>::largest_accumulator == 600);
-  static_assert(!composite<fanin::sum<double>>::has_any_state);
-  static_assert(composite<fanin::sum<double>, histogram>::has_any_state);
+  static_assert(!composite<fanin::sum<double>>::has_any_spill);
+  static_assert(composite<fanin::sum<double>, histogram>::has_any_spill);
   static_assert(std::is_same_v<composite<fanin::sum<double>>::result_type, double>);
   static_assert(
       std::is_same_v<composite<fanin::sum<double>, mean_above>::result_type, fanin::tuple<double, mean_above::means>>);

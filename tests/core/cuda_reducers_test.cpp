@@ -210,7 +210,7 @@ struct tile {
 
   template <class Composite>
   void fold_at_once(const Composite& c, typename Composite::state_type& state) const {
-    c.template fold_tile<Rows, Columns>(state, values.data(), first, row_step, rows);
+    c.fold_batch(state, fanin::tile_batch<Rows, Columns, T>{values.data(), first, row_step, rows});
   }
   template <class Composite>
   void fold_one_by_one(const Composite& c, typename Composite::state_type& state) const {

@@ -201,7 +201,7 @@ RC_GTEST_PROP(properties, a_range_is_the_sum_of_its_parts, ()) {
   });
 }
 
-RC_GTEST_PROP(properties, thread_states_count_what_was_there, ()) {
+RC_GTEST_PROP(properties, spills_count_what_was_there, ()) {
   const auto x = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange<std::uint32_t>(0, 200));
   histogram::counters counts{};
   for (const auto value : x) ++counts.count[value % histogram::bins];

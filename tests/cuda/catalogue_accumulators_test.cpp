@@ -63,20 +63,15 @@ namespace {
 
 namespace rows = fanin::cuda_strategy;
 
-/// A thread_state with a small accumulator: eight counters of 64 bytes, in scratch that the block shares.
+/// A spill with a small accumulator: eight counters of 64 bytes.
 struct octal_digits {
-  struct of_thread {
-    octet* scratch;
-  };
   using value_type = std::uint32_t;
   using accumulator_type = octet;
-  using thread_state = of_thread;
+  using gathering = fanin::gathering_in_counters<octet, std::int64_t>;
   FANIN_FUNCTION octet identity() const { return octet{}; }
-  FANIN_FUNCTION of_thread begin(octet& scratch) const { return {&scratch}; }
-  FANIN_FUNCTION void fold(of_thread& state, std::uint32_t value, std::int64_t) const {
-    fanin::atomic_fetch_add(state.scratch->lane[value % 8], std::int64_t{1});
+  FANIN_FUNCTION void fold(gathering::state_type& state, std::uint32_t value, std::int64_t) const {
+    fanin::atomic_fetch_add(state->lane[value % 8], std::int64_t{1});
   }
-  FANIN_FUNCTION void flush(of_thread&, octet&) const {}
   FANIN_FUNCTION void join(octet& into, const octet& from) const { into = into + from; }
 };
 
@@ -121,11 +116,11 @@ TYPED_TEST_SUITE(catalogue_accumulators, kinds, row_names);
 
 TYPED_TEST(catalogue_accumulators, of_600_bytes) { this->check(wide_counts{}); }
 
-TYPED_TEST(catalogue_accumulators, a_large_thread_state_beside_a_small_reducer) {
+TYPED_TEST(catalogue_accumulators, a_large_spill_beside_a_small_reducer) {
   this->check(histogram{}, fanin::max_loc<std::uint32_t>{});
 }
 
-TYPED_TEST(catalogue_accumulators, a_small_thread_state_beside_a_small_reducer) {
+TYPED_TEST(catalogue_accumulators, a_small_spill_beside_a_small_reducer) {
   this->check(octal_digits{}, fanin::sum<std::uint32_t>{});
 }
 
@@ -210,7 +205,7 @@ TEST_F(catalogue_own, elements_without_a_default) {
 }
 
 /// A bulk copy's elements are folded from shared memory: by a span.
-TEST_F(catalogue_own, bulk_copies_fold_into_thread_states) {
+TEST_F(catalogue_own, bulk_copies_fold_into_spills) {
   fanin::cuda gpu;
   const std::size_t n = 200'003;
   const mirrored<std::uint32_t> x(gpu, make_data<std::uint32_t>(data::random_signed, n));

@@ -83,24 +83,24 @@ struct record {
   void join(std::int64_t& into, std::int64_t from) const { into += from; }
 };
 
-/// The same for one that tells the effort of tiles, of which it finds all there are.
+/// The same for one that has levels, of which it finds all there are.
 template <class T>
-struct record_by_effort : record<T> {
+struct record_by_level : record<T> {
   template <int Rows, int Columns>
-  void fold_tile(std::int64_t& acc, const T* values, std::int64_t start, std::int64_t row_step, int rows) const {
-    for (int k = 0; k < rows * Columns; ++k) {
-      this->fold(acc, values[k], start + k / Columns * row_step + k % Columns);
+  void fold_batch(std::int64_t& acc, const fanin::tile_batch<Rows, Columns, T>& batch) const {
+    for (int k = 0; k < batch.size; ++k) {
+      if (batch.counts(k)) this->fold(acc, batch.values[k], batch.index(k));
     }
   }
-  template <int Count>
-  unsigned effort(const std::int64_t&, const T* values) const {
-    const std::int64_t index = index_in(values[0]) / 7;
-    return index % 3 == 2 ? ~0U : static_cast<unsigned>(index % 3 == 1);
+  template <int Rows, int Columns>
+  unsigned fast_level(const std::int64_t&, const fanin::tile_batch<Rows, Columns, T>& batch) const {
+    const std::int64_t index = index_in(batch.values[0]) / 7;
+    return index % 3 == 2 ? fanin::no_fast_level : static_cast<unsigned>(index % 3 == 1);
   }
-  template <int Count>
-  void fold_easy(std::int64_t& acc, const T* values, unsigned effort) const {
-    if (effort > 1) *this->wrong = true;
-    for (int k = 0; k < Count; ++k) this->fold(acc, values[k], index_in(values[k]));
+  template <int Rows, int Columns>
+  void fold_fast(std::int64_t& acc, const fanin::tile_batch<Rows, Columns, T>& batch, unsigned level) const {
+    if (level > 1) *this->wrong = true;
+    for (int k = 0; k < batch.size; ++k) this->fold(acc, batch.values[k], batch.index(k));
   }
 };
 
@@ -225,20 +225,21 @@ void check_vectors(const char* name) {
   }
 }
 
-TEST(gather_coverage, tiles_by_effort) {
-  using by_effort = record_by_effort<std::int64_t>;
-  static_assert(fanin::detail::composite<by_effort>::has_effort<std::int64_t>);
-  static_assert(!fanin::detail::composite<record<std::int64_t>>::has_effort<std::int64_t>);
+TEST(gather_coverage, tiles_by_level) {
+  using by_level = record_by_level<std::int64_t>;
+  using batch = fanin::tile_batch<4, 2, std::int64_t>;
+  static_assert(fanin::detail::composite<by_level>::has_levels<batch, std::int64_t>);
+  static_assert(!fanin::detail::composite<record<std::int64_t>>::has_levels<batch, std::int64_t>);
   for (const std::int64_t count : counts()) {
     const index_source<index_itself> source{{}, -5, count};
-    expect_coverage<std::int64_t, by_effort>(-5, count, "8 indices", [&](const auto& c, auto& state) {
+    expect_coverage<std::int64_t, by_level>(-5, count, "8 indices", [&](const auto& c, auto& state) {
       fanin::detail::gather_vectorised<8>(source, c, state);
     });
     for (std::size_t offset = 0; offset < 3; ++offset) {
       std::vector<std::int64_t> memory(offset + static_cast<std::size_t>(count) + 1);
       for (std::int64_t i = 0; i < count; ++i) memory[offset + static_cast<std::size_t>(i)] = i;
       const auto span = make_span_source<std::int64_t>(memory.data() + offset, count);
-      expect_coverage<std::int64_t, by_effort>(
+      expect_coverage<std::int64_t, by_level>(
           0, count, "by vectors from element " + std::to_string(offset),
           [&](const auto& c, auto& state) { fanin::detail::gather_vectorised<4>(span, c, state); });
     }

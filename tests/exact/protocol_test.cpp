@@ -23,6 +23,48 @@
 namespace fanin_test {
 namespace {
 
+template <class R>
+using partial_of = typename fanin::gathering_t<R>::partial_type;
+
+/// The functions of a reducer's gathering.
+template <class R>
+auto begin(const R& reducer, typename R::accumulator_type& spill) {
+  return fanin::gathering_t<R>::begin(reducer, spill);
+}
+template <class R>
+void finish(const R& reducer, typename R::thread_state& state, typename R::accumulator_type& spill) {
+  fanin::gathering_t<R>::finish(reducer, state, spill);
+}
+template <class R>
+auto drain(const R& reducer, typename R::thread_state& state) {
+  return fanin::gathering_t<R>::drain(reducer, state);
+}
+template <class R>
+void deposit(const R& reducer, partial_of<R>& held, typename R::accumulator_type& spill) {
+  fanin::gathering_t<R>::deposit(reducer, held, spill);
+}
+template <class R>
+int scale(const R& reducer, const partial_of<R>& held) {
+  return fanin::gathering_t<R>::scale(reducer, held);
+}
+template <class R>
+bool rescale(const R& reducer, partial_of<R>& held, int scale) {
+  return fanin::gathering_t<R>::rescale(reducer, held, scale);
+}
+template <class R>
+bool is_in_spill(const R& reducer, const partial_of<R>& held) {
+  return fanin::gathering_t<R>::is_in_spill(reducer, held);
+}
+template <class R>
+auto result(const R& reducer, const partial_of<R>& held) {
+  return fanin::gathering_t<R>::result(reducer, held);
+}
+template <class R, class Of>
+void join_spills(const R& reducer, typename R::accumulator_type& spill, const Of& of, unsigned count, unsigned worker,
+                 unsigned workers) {
+  fanin::gathering_t<R>::join_spills(reducer, spill, of, count, worker, workers);
+}
+
 template <class T>
 constexpr T infinity = std::numeric_limits<T>::infinity();
 
@@ -73,7 +115,7 @@ void fold_in_tiles(const Reducer& reducer, typename Reducer::thread_state& state
     for (std::size_t k = 0; k < size; ++k) {
       tile[k] = k / Columns < static_cast<std::size_t>(rows) ? x[at + k] : x[at + k % Columns];
     }
-    reducer.template fold_tile<Rows, Columns>(state, tile, 0, 0, rows);
+    reducer.fold_batch(state, fanin::tile_batch<Rows, Columns, Value>{tile, 0, 0, rows});
     at += static_cast<std::size_t>(rows) * Columns;
   }
   for (; at < x.size(); ++at) reducer.fold(state, x[at], 0);
@@ -83,11 +125,11 @@ template <int Rows, int Columns, class T>
 void expect_sum_of_tiles(const std::vector<T>& x) {
   const fanin::exact_sum<T> reducer;
   const T expected = fanin::reduce(fanin::serial{}, x, reducer);
-  auto scratch = reducer.identity();
-  auto state = reducer.begin(scratch);
+  auto spill = reducer.identity();
+  auto state = begin(reducer, spill);
   fold_in_tiles<Rows, Columns>(reducer, state, x);
-  reducer.flush(state, scratch);
-  EXPECT_TRUE(same(reducer.result(scratch), expected)) << Rows << " rows of " << Columns << ", " << x.size();
+  finish(reducer, state, spill);
+  EXPECT_TRUE(same(reducer.result(spill), expected)) << Rows << " rows of " << Columns << ", " << x.size();
 }
 
 template <class T>
@@ -135,14 +177,14 @@ TYPED_TEST(exact_protocol, ten_million_of_the_largest_numbers_of_a_window) {
   T tile[size];
   std::fill_n(tile, size, largest);
   const auto fold_all = [&](const auto& fold) {
-    auto scratch = reducer.identity();
-    auto state = reducer.begin(scratch);
+    auto spill = reducer.identity();
+    auto state = begin(reducer, spill);
     reducer.fold(state, T{1}, 0);
     for (int k = 0; k < tiles; ++k) fold(state);
-    reducer.flush(state, scratch);
-    EXPECT_TRUE(same(reducer.result(scratch), expected.value_as<T>()));
+    finish(reducer, state, spill);
+    EXPECT_TRUE(same(reducer.result(spill), expected.value_as<T>()));
   };
-  fold_all([&](auto& state) { reducer.template fold_tile<4, 2>(state, tile, 0, 0, 4); });
+  fold_all([&](auto& state) { reducer.fold_batch(state, fanin::tile_batch<4, 2, T>{tile, 0, 0}); });
   fold_all([&](auto& state) {
     for (const T element : tile) reducer.fold(state, element, 0);
   });
@@ -162,11 +204,11 @@ TYPED_TEST(exact_protocol, so_many_misses_that_carries_are_handed_on) {
   fanin::exact_accumulator expected;
   for (const TypeParam element : x) expected.add(element);
   const fanin::exact_sum<TypeParam, fanin::exact_accumulator> reducer;
-  auto scratch = reducer.identity();
-  auto state = reducer.begin(scratch);
+  auto spill = reducer.identity();
+  auto state = begin(reducer, spill);
   fold_in_tiles<4, 2>(reducer, state, x);
-  reducer.flush(state, scratch);
-  EXPECT_EQ(reducer.result(scratch).serialise(), expected.serialise());
+  finish(reducer, state, spill);
+  EXPECT_EQ(reducer.result(spill).serialise(), expected.serialise());
   const auto of_a_span = fanin::reduce(fanin::serial{}, x, reducer);
   EXPECT_EQ(of_a_span.serialise(), expected.serialise());
 }
@@ -179,61 +221,66 @@ TEST(exact_protocol_of_products, tiles) {
       const std::vector<double> ys(xs.rbegin(), xs.rend());
       std::vector<reducer_type::value_type> pairs(n);
       for (std::size_t i = 0; i < n; ++i) pairs[i] = {xs[i], ys[i]};
-      auto scratch = reducer.identity();
-      auto state = reducer.begin(scratch);
+      auto spill = reducer.identity();
+      auto state = begin(reducer, spill);
       fold_in_tiles<2, 2>(reducer, state, pairs);
-      reducer.flush(state, scratch);
+      finish(reducer, state, spill);
       auto of_odd_tiles = reducer.identity();
-      auto odd_state = reducer.begin(of_odd_tiles);
+      auto odd_state = begin(reducer, of_odd_tiles);
       fold_in_tiles<3, 2>(reducer, odd_state, pairs);
-      reducer.flush(odd_state, of_odd_tiles);
+      finish(reducer, odd_state, of_odd_tiles);
       fanin::exact_product_accumulator expected;
       for (std::size_t i = 0; i < n; ++i) expected.add_product(xs[i], ys[i]);
-      EXPECT_EQ(scratch.serialise(), expected.serialise()) << n;
+      EXPECT_EQ(spill.serialise(), expected.serialise()) << n;
       EXPECT_EQ(of_odd_tiles.serialise(), expected.serialise()) << n;
       auto of_a_span = reducer.identity();
-      auto other_state = reducer.begin(of_a_span);
-      reducer.fold_span(other_state, pairs.data(), static_cast<std::int64_t>(n), 0);
-      reducer.flush(other_state, of_a_span);
+      auto other_state = begin(reducer, of_a_span);
+      reducer.fold_batch(other_state,
+                         fanin::span_batch<reducer_type::value_type>{pairs.data(), static_cast<std::int64_t>(n), 0});
+      finish(reducer, other_state, of_a_span);
       EXPECT_EQ(of_a_span.serialise(), expected.serialise()) << n;
     }
   }
 }
 
-/// What lanes do who hold something each: all to the least scale, and what does not go there to scratch.
+/// What lanes do who hold something each: all to the least scale, and what does not go there to the spill.
 template <class Reducer>
-int to_one_scale(const Reducer& reducer, std::vector<typename Reducer::flush_type>& held,
-                 typename Reducer::accumulator_type& scratch) {
+int to_one_scale(const Reducer& reducer, std::vector<partial_of<Reducer>>& held,
+                 typename Reducer::accumulator_type& spill) {
   int alone = 0;
   int least = std::numeric_limits<int>::max();
-  for (const auto& each : held) least = std::min(least, reducer.scale(each));
+  for (const auto& each : held) least = std::min(least, scale(reducer, each));
   for (auto& each : held) {
-    if (reducer.rescale(each, least)) continue;
+    if (rescale(reducer, each, least)) continue;
     ++alone;
-    reducer.deposit(each, scratch);
-    EXPECT_TRUE(reducer.in_scratch(each));
-    EXPECT_TRUE(reducer.rescale(each, least));
+    deposit(reducer, each, spill);
+    EXPECT_TRUE(is_in_spill(reducer, each));
+    EXPECT_TRUE(rescale(reducer, each, least));
   }
   return alone;
 }
 
-/// The sum of a warp's lanes, which on a GPU all call at once: first every lane says what it would add, then every lane
-/// gets the totals.
+/// The warp of a lane that says what it would add, and then of one that gets the totals.
+struct asking_warp {
+  std::array<std::uint32_t, 64>& totals;
+  mutable std::size_t call = 0;
+  std::uint32_t sum(std::uint32_t x) const { return totals.at(call++) += x; }
+};
+struct telling_warp {
+  const std::array<std::uint32_t, 64>& totals;
+  mutable std::size_t call = 0;
+  std::uint32_t sum(std::uint32_t) const { return totals.at(call++); }
+};
+
+/// The sum of a warp's lanes, which on a GPU all call at once.
 template <class Reducer>
-void join_lanes(const Reducer& reducer, std::vector<typename Reducer::flush_type>& held) {
+void join_lanes(const Reducer& reducer, std::vector<partial_of<Reducer>>& held) {
   std::array<std::uint32_t, 64> totals{};
   for (const auto& each : held) {
     auto copy = each;
-    std::size_t call = 0;
-    reducer.join_lanes(copy, [&](std::uint32_t x) {
-      totals.at(call++) += x;
-      return x;
-    });
+    fanin::gathering_t<Reducer>::join_in_warp(reducer, copy, asking_warp{totals});
   }
-  for (auto& each : held) {
-    std::size_t call = 0;
-    reducer.join_lanes(each, [&](std::uint32_t) { return totals[call++]; });
-  }
+  for (auto& each : held) fanin::gathering_t<Reducer>::join_in_warp(reducer, each, telling_warp{totals});
 }
 
 template <class T>
@@ -247,31 +294,32 @@ bool same_result(const std::complex<T>& a, const std::complex<T>& b) {
 
 /// What up to 32 lanes hold, joined in both ways that there are.
 template <class Reducer>
-typename Reducer::flush_type joined(const Reducer& reducer, std::vector<typename Reducer::flush_type> held,
-                                    typename Reducer::accumulator_type& scratch, int& alone) {
-  const typename Reducer::flush_type nothing{};
-  EXPECT_EQ(reducer.scale(nothing), std::numeric_limits<int>::max());
-  EXPECT_FALSE(reducer.in_scratch(nothing));
-  alone += to_one_scale(reducer, held, scratch);
+partial_of<Reducer> joined(const Reducer& reducer, std::vector<partial_of<Reducer>> held,
+                           typename Reducer::accumulator_type& spill, int& alone) {
+  const partial_of<Reducer> nothing{};
+  EXPECT_EQ(scale(reducer, nothing), std::numeric_limits<int>::max());
+  EXPECT_FALSE(is_in_spill(reducer, nothing));
+  alone += to_one_scale(reducer, held, spill);
   auto one_by_one = held.front();
-  for (std::size_t k = 1; k < held.size(); ++k) reducer.join(one_by_one, held[k]);
+  for (std::size_t k = 1; k < held.size(); ++k)
+    fanin::gathering_t<Reducer>::join_partials(reducer, one_by_one, held[k]);
   join_lanes(reducer, held);
   for (const auto& each : held) {
-    EXPECT_EQ(reducer.in_scratch(each), reducer.in_scratch(one_by_one));
-    EXPECT_TRUE(same_result(reducer.result(each), reducer.result(one_by_one)));
+    EXPECT_EQ(is_in_spill(reducer, each), is_in_spill(reducer, one_by_one));
+    EXPECT_TRUE(same_result(result(reducer, each), result(reducer, one_by_one)));
   }
   return held.front();
 }
 
 /// What the threads of a block do at the end: the sum of what they hold is deposited once.
 template <class Reducer>
-void flush_joined(const Reducer& reducer, std::vector<typename Reducer::thread_state>& states,
-                  typename Reducer::accumulator_type& scratch, int& alone) {
-  std::vector<typename Reducer::flush_type> held;
-  for (auto& state : states) held.push_back(reducer.drain(state));
-  auto sum = joined(reducer, held, scratch, alone);
-  reducer.deposit(sum, scratch);
-  EXPECT_EQ(reducer.scale(sum), std::numeric_limits<int>::max());
+void finish_joined(const Reducer& reducer, std::vector<typename Reducer::thread_state>& states,
+                   typename Reducer::accumulator_type& spill, int& alone) {
+  std::vector<partial_of<Reducer>> held;
+  for (auto& state : states) held.push_back(drain(reducer, state));
+  auto sum = joined(reducer, held, spill, alone);
+  deposit(reducer, sum, spill);
+  EXPECT_EQ(scale(reducer, sum), std::numeric_limits<int>::max());
 }
 
 TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
@@ -288,18 +336,18 @@ TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
         for (std::size_t b = 0; b < blocks; ++b) {
           std::vector<typename reducer_type::thread_state> states;
           for (std::size_t t = 0; t < threads; ++t) {
-            states.push_back(reducer.begin(partials[b]));
+            states.push_back(begin(reducer, partials[b]));
             std::vector<TypeParam> share;
             for (std::size_t i = b * threads + t; i < n; i += blocks * threads) share.push_back(x[i]);
             fold_in_tiles<4, 2>(reducer, states.back(), share);
           }
-          flush_joined(reducer, states, partials[b], alone);
+          finish_joined(reducer, states, partials[b], alone);
         }
         for (const unsigned workers : {1U, 32U, 100U, 1'024U}) {
           accumulator total = partials[0];
           const auto of = [&](unsigned k) -> const accumulator& { return partials[k + 1]; };
           for (unsigned worker = 0; worker < workers; ++worker) {
-            reducer.join_shared(total, of, static_cast<unsigned>(blocks) - 1, worker, workers);
+            join_spills(reducer, total, of, static_cast<unsigned>(blocks) - 1, worker, workers);
           }
           EXPECT_TRUE(same(reducer.result(total), expected)) << n << ", " << blocks << ", " << workers;
         }
@@ -309,60 +357,60 @@ TYPED_TEST(exact_protocol, threads_of_a_block_and_blocks_of_a_grid) {
   EXPECT_GT(alone, 0) << "no array had ranges that are too far apart for one scale";
 }
 
-/// What blocks hand the one that watches for them: what they drained, and scratch only where something is there.
+/// What blocks hand the one that watches for them: what they drained, and spills only where something is there.
 TYPED_TEST(exact_protocol, blocks_that_hand_over_what_they_drained) {
   using reducer_type = fanin::exact_sum<TypeParam>;
   using accumulator = typename reducer_type::accumulator_type;
   const reducer_type reducer;
   constexpr std::size_t threads = 32;
   int alone = 0;
-  int without_scratch = 0;
-  int with_scratch = 0;
+  int without_spill = 0;
+  int with_spill = 0;
   for (const std::size_t n : {1, 3, 1'000, 30'000}) {
     for (const auto& x : telling_arrays<TypeParam>(n)) {
       const TypeParam expected = fanin::reduce(fanin::serial{}, x, reducer);
       for (const std::size_t blocks : {1, 2, 9, 32}) {
-        std::vector<accumulator> scratches(blocks, reducer.identity());
-        std::vector<typename reducer_type::flush_type> parcels;
+        std::vector<accumulator> spills(blocks, reducer.identity());
+        std::vector<partial_of<reducer_type>> parcels;
         for (std::size_t b = 0; b < blocks; ++b) {
-          std::vector<typename reducer_type::flush_type> held;
+          std::vector<partial_of<reducer_type>> held;
           for (std::size_t t = 0; t < threads; ++t) {
-            auto state = reducer.begin(scratches[b]);
+            auto state = begin(reducer, spills[b]);
             std::vector<TypeParam> share;  // one after the other: a block has numbers of a kind
             for (std::size_t i = b * n / blocks + t; i < (b + 1) * n / blocks; i += threads) share.push_back(x[i]);
             fold_in_tiles<4, 2>(reducer, state, share);
-            held.push_back(reducer.drain(state));
+            held.push_back(drain(reducer, state));
           }
-          parcels.push_back(joined(reducer, held, scratches[b], alone));
+          parcels.push_back(joined(reducer, held, spills[b], alone));
         }
-        accumulator scratch = reducer.identity();
+        accumulator spill = reducer.identity();
         std::vector<const accumulator*> left;
         for (std::size_t b = 0; b < blocks; ++b) {
-          if (reducer.in_scratch(parcels[b])) {
-            left.push_back(&scratches[b]);
+          if (is_in_spill(reducer, parcels[b])) {
+            left.push_back(&spills[b]);
           } else {
-            EXPECT_EQ(scratches[b].serialise(), accumulator{}.serialise());
+            EXPECT_EQ(spills[b].serialise(), accumulator{}.serialise());
           }
         }
         const auto of = [&](unsigned k) -> const accumulator& { return *left[k]; };
         for (unsigned worker = 0; worker < 64; ++worker) {
-          reducer.join_shared(scratch, of, static_cast<unsigned>(left.size()), worker, 64);
+          join_spills(reducer, spill, of, static_cast<unsigned>(left.size()), worker, 64);
         }
-        auto total = joined(reducer, parcels, scratch, alone);
-        if (reducer.in_scratch(total)) {
-          ++with_scratch;
-          reducer.deposit(total, scratch);
-          EXPECT_TRUE(same(reducer.result(scratch), expected)) << n << ", " << blocks;
+        auto total = joined(reducer, parcels, spill, alone);
+        if (is_in_spill(reducer, total)) {
+          ++with_spill;
+          deposit(reducer, total, spill);
+          EXPECT_TRUE(same(reducer.result(spill), expected)) << n << ", " << blocks;
         } else {
-          ++without_scratch;
-          EXPECT_TRUE(same(reducer.result(total), expected)) << n << ", " << blocks;
+          ++without_spill;
+          EXPECT_TRUE(same(result(reducer, total), expected)) << n << ", " << blocks;
         }
       }
     }
   }
   EXPECT_GT(alone, 0);
-  EXPECT_GT(with_scratch, 0);
-  EXPECT_GT(without_scratch, 0);
+  EXPECT_GT(with_spill, 0);
+  EXPECT_GT(without_spill, 0);
 }
 
 /// The sum of a window for the largest arrays there can be: what it holds is far above its top.
@@ -370,25 +418,25 @@ TYPED_TEST(exact_protocol, what_was_drained_takes_more_than_a_window) {
   using reducer_type = fanin::exact_sum<TypeParam>;
   const reducer_type reducer;
   for (const TypeParam sign : {TypeParam{1}, TypeParam{-1}}) {
-    typename reducer_type::accumulator_type scratch;
-    auto state = reducer.begin(scratch);
+    typename reducer_type::accumulator_type spill;
+    auto state = begin(reducer, spill);
     for (int i = 0; i < 3'000; ++i) reducer.fold(state, sign * TypeParam{1.75}, i);
     reducer.fold(state, sign * std::ldexp(TypeParam{1}, -30), 0);
-    auto held = reducer.drain(state);
+    auto held = drain(reducer, state);
     TypeParam expected = sign * 3'000 * TypeParam{1.75};
     int doublings = 0;
     for (; doublings < 40; ++doublings) {
       const auto copy = held;
-      ASSERT_TRUE(reducer.rescale(held, reducer.scale(held))) << doublings;
-      reducer.join(held, copy);
+      ASSERT_TRUE(rescale(reducer, held, scale(reducer, held))) << doublings;
+      fanin::gathering_t<reducer_type>::join_partials(reducer, held, copy);
     }
     expected = std::ldexp(static_cast<TypeParam>(sign * (3'000 * 1.75L + std::ldexp(1.0L, -30))), doublings);
-    EXPECT_FALSE(reducer.in_scratch(held));
-    EXPECT_EQ(reducer.result(held), expected);
+    EXPECT_FALSE(is_in_spill(reducer, held));
+    EXPECT_EQ(result(reducer, held), expected);
     for (const int down : {1, 10, 20, 22, 23, 60}) {
       auto lower = held;
-      EXPECT_FALSE(reducer.rescale(lower, reducer.scale(held) - down) && down > 10) << down;
-      EXPECT_EQ(reducer.result(lower), expected) << down;
+      EXPECT_FALSE(rescale(reducer, lower, scale(reducer, held) - down) && down > 10) << down;
+      EXPECT_EQ(result(reducer, lower), expected) << down;
     }
   }
 }
@@ -411,22 +459,22 @@ TYPED_TEST(exact_protocol, every_distance_from_the_top) {
   }
 }
 
-/// However many numbers went to scratch, the sum says that there are some: carries begin the count anew.
-TYPED_TEST(exact_protocol, what_is_in_scratch_is_never_forgotten) {
+/// However many numbers went to the spill, the sum says that there are some: carries begin the count anew.
+TYPED_TEST(exact_protocol, what_is_in_the_spill_is_never_forgotten) {
   const fanin::exact_sum<TypeParam> reducer;
-  auto scratch = reducer.identity();
-  auto state = reducer.begin(scratch);
-  EXPECT_FALSE(reducer.in_scratch(reducer.drain(state)));
+  auto spill = reducer.identity();
+  auto state = begin(reducer, spill);
+  EXPECT_FALSE(is_in_spill(reducer, drain(reducer, state)));
   int forgotten = 0;
   for (int i = 0; i < (1 << 18) + 100; ++i) {
     reducer.fold(state, infinity<TypeParam>, i);
-    forgotten += reducer.in_scratch(reducer.drain(state)) ? 0 : 1;
+    forgotten += is_in_spill(reducer, drain(reducer, state)) ? 0 : 1;
   }
   EXPECT_EQ(forgotten, 0);
 }
 
-/// The inner loop of a GPU: tiles by the greatest effort among a warp's lanes.
-TYPED_TEST(exact_protocol, tiles_by_effort) {
+/// The inner loop of a GPU: tiles by the greatest level among a warp's lanes.
+TYPED_TEST(exact_protocol, tiles_by_level) {
   using reducer_type = fanin::exact_sum<TypeParam>;
   const reducer_type reducer;
   constexpr std::size_t count = 8;
@@ -444,21 +492,22 @@ TYPED_TEST(exact_protocol, tiles_by_effort) {
   for (std::size_t i = 0; i < of_more_bins.size(); i += 57) of_more_bins[i] = std::ldexp(of_more_bins[i], -40);
   arrays.push_back(of_more_bins);
   for (const auto& x : arrays) {
-    typename reducer_type::accumulator_type scratch;
-    auto state = reducer.begin(scratch);
+    typename reducer_type::accumulator_type spill;
+    auto state = begin(reducer, spill);
     for (std::size_t i = 0; i + count <= x.size(); i += count) {
-      const unsigned effort = reducer.template effort<count>(state, &x[i]);
-      if (effort <= 1) {
+      const fanin::tile_batch<4, 2, TypeParam> tile{&x[i], 0, 2};
+      const unsigned level = reducer.fast_level(state, tile);
+      if (level <= 1) {
         const unsigned other_lanes = i / count % 5 == 0 ? 1 : 0;
-        reducer.template fold_easy<count>(state, &x[i], std::max(effort, other_lanes));
-        ++seen[effort];
+        reducer.fold_fast(state, tile, std::max(level, other_lanes));
+        ++seen[level];
       } else {
-        reducer.template fold_tile<4, 2>(state, &x[i], 0, 2, 4);
+        reducer.fold_batch(state, tile);
         ++seen[2];
       }
     }
-    reducer.flush(state, scratch);
-    EXPECT_TRUE(same(reducer.result(scratch), fanin::reduce(fanin::serial{}, x, reducer)));
+    finish(reducer, state, spill);
+    EXPECT_TRUE(same(reducer.result(spill), fanin::reduce(fanin::serial{}, x, reducer)));
   }
   for (const unsigned times : seen) EXPECT_GT(times, 100U);
 }
@@ -472,15 +521,15 @@ TEST(exact_protocol_of_complex_numbers, parts_of_one_scale_and_of_far_ones) {
     for (auto& partial : partials) {
       std::vector<reducer_type::thread_state> states;
       for (int t = 0; t < 8; ++t) {
-        states.push_back(reducer.begin(partial));
+        states.push_back(begin(reducer, partial));
         for (int i = 0; i < 10; ++i) states.back() += std::complex<double>(t + i, imaginary);
       }
-      flush_joined(reducer, states, partial, alone);
+      finish_joined(reducer, states, partial, alone);
     }
     EXPECT_EQ(alone, imaginary == 1e-40 ? 5 * 8 : 0);
     auto total = partials[0];
     const auto of = [&](unsigned k) -> const auto& { return partials[k + 1]; };
-    for (unsigned worker = 0; worker < 100; ++worker) reducer.join_shared(total, of, 4, worker, 100);
+    for (unsigned worker = 0; worker < 100; ++worker) join_spills(reducer, total, of, 4, worker, 100);
     EXPECT_EQ(reducer.result(total).real(), 5 * (8 * 45 + 10 * 28));
     fanin::exact_accumulator expected;
     for (int i = 0; i < 400; ++i) expected.add(imaginary);

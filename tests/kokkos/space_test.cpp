@@ -52,29 +52,31 @@ struct histogram {
   }
 };
 
-/// The same with a thread_state that adds to scratch directly and keeps bin 0 to itself until it is flushed.
+/// The same with a spill, and a state that keeps bin 0 to itself.
 template <int Bins>
-struct flushing_histogram {
+struct spilling_histogram {
   using value_type = std::int32_t;
   using accumulator_type = counts<Bins>;
-  struct thread_state {
-    accumulator_type* scratch;
+  struct state {
+    accumulator_type* spill;
     std::int64_t zeros;
+  };
+  struct gathering : fanin::gathering_in_spill<state> {
+    FANIN_FUNCTION static state begin(const spilling_histogram&, accumulator_type& spill) { return {&spill, 0}; }
+    FANIN_FUNCTION static void finish(const spilling_histogram&, state& of, accumulator_type& spill) {
+      fanin::atomic_fetch_add(spill.of[0], of.zeros);
+    }
   };
   FANIN_FUNCTION accumulator_type identity() const { return {}; }
   FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
     for (int i = 0; i < Bins; ++i) into.of[i] += from.of[i];
   }
-  FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const { return {&scratch, 0}; }
-  FANIN_FUNCTION void fold(thread_state& state, std::int32_t value, std::int64_t) const {
+  FANIN_FUNCTION void fold(state& of, std::int32_t value, std::int64_t) const {
     if (value % Bins == 0) {
-      ++state.zeros;
+      ++of.zeros;
     } else {
-      fanin::atomic_fetch_add(state.scratch->of[value % Bins], std::int64_t{1});
+      fanin::atomic_fetch_add(of.spill->of[value % Bins], std::int64_t{1});
     }
-  }
-  FANIN_FUNCTION void flush(thread_state& state, accumulator_type& scratch) const {
-    fanin::atomic_fetch_add(scratch.of[0], state.zeros);
   }
 };
 
@@ -140,13 +142,13 @@ TYPED_TEST(kokkos_space, accumulators_of_600_bytes_and_more) {
   }
 }
 
-TYPED_TEST(kokkos_space, thread_states) {
+TYPED_TEST(kokkos_space, spills) {
   for (const std::int64_t n : {0, 1, 31, 33, 65, 100003}) {
-    compare_scrambled<TypeParam>(flushing_histogram<75>{}, n);
-    compare_scrambled<TypeParam>(flushing_histogram<750>{}, n);
+    compare_scrambled<TypeParam>(spilling_histogram<75>{}, n);
+    compare_scrambled<TypeParam>(spilling_histogram<750>{}, n);
     fanin::kokkos<TypeParam> exec;
     const auto [flushed, plain, largest] =
-        fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, flushing_histogram<16>{}, histogram<16>{},
+        fanin::parallel_reduce(fanin::range(exec, n), scrambled_index{}, spilling_histogram<16>{}, histogram<16>{},
                                fanin::max<std::int32_t>{});
     const auto serial_range = fanin::range(fanin_test::in_order, n);
     EXPECT_EQ(flushed, plain);
@@ -354,7 +356,7 @@ TYPED_TEST(kokkos_space, views_of_several_dimensions_go_together_in_one_layout) 
 TYPED_TEST(kokkos_space, accumulators_may_merge_through_scratch) {
   fanin::kokkos<TypeParam> exec;
   auto& state = *fanin::backend<fanin::kokkos<TypeParam>>::handle(exec);
-  const auto composite = fanin::detail::make_composite(histogram<750>{}, flushing_histogram<75>{});
+  const auto composite = fanin::detail::make_composite(histogram<750>{}, spilling_histogram<75>{});
   using slot = fanin::detail::kokkos_slot<decltype(composite)::accumulator_type>;
   for (const std::int64_t n : {0, 1, 33, 100003}) {
     const slot* from =

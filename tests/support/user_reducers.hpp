@@ -85,20 +85,20 @@ struct wide_counts {
 };
 static_assert(sizeof(wide_counts::counters) == 600);
 
-/// A thread_state whose sum is handed on while it is small: 2^unit times a number below 2^20. Each thread has the unit
-/// of its first value; what is no multiple of that, or too large, goes to scratch. Joined by shuffles.
+/// A sum that is handed on while it is small: 2^unit times a number below 2^20. Each thread has the unit of its first
+/// value; what is no multiple of that, or too large, goes to the spill. Joined by shuffles.
 struct handed_sum {
   struct counters {
     std::int64_t total;
     std::int64_t unused[11];
   };
   struct cache {
-    counters* scratch;
+    counters* spill;
     std::int64_t held;
     std::int32_t unit;
     std::int32_t elsewhere;
   };
-  struct flush_type {
+  struct drained {
     std::int32_t held = 0;
     std::int32_t unit = 0;
     std::int32_t elsewhere = 0;
@@ -106,11 +106,54 @@ struct handed_sum {
   using value_type = std::int64_t;
   using accumulator_type = counters;
   using result_type = std::int64_t;
-  using thread_state = cache;
   static constexpr std::int64_t bound = 1 << 20;
 
+  struct gathering : fanin::gathering_with_partials<cache, drained> {
+    FANIN_FUNCTION static cache begin(const handed_sum&, counters& spill) { return {&spill, 0, -1, 0}; }
+    FANIN_FUNCTION static void finish(const handed_sum&, cache& state, counters& spill) {
+      put(state.held, spill);
+      state.held = 0;
+    }
+    FANIN_FUNCTION static drained drain(const handed_sum&, cache& state) {
+      const std::int32_t unit = state.unit < 0 ? 0 : state.unit;
+      const drained held{static_cast<std::int32_t>(state.held >> unit), unit, state.elsewhere};
+      state.held = 0;
+      return held;
+    }
+    FANIN_FUNCTION static int scale(const handed_sum&, const drained& held) {
+      return held.held == 0 ? 0x7fff'ffff : held.unit;
+    }
+    FANIN_FUNCTION static bool rescale(const handed_sum&, drained& held, int scale) {
+      if (held.held != 0) {
+        const std::int64_t scaled = std::int64_t{held.held} * (std::int64_t{1} << (held.unit - scale));
+        if (scaled >= bound || scaled <= -bound) return false;
+        held.held = static_cast<std::int32_t>(scaled);
+      }
+      held.unit = scale;
+      return true;
+    }
+    FANIN_FUNCTION static void join_partials(const handed_sum&, drained& into, const drained& from) {
+      into.held += from.held;
+      into.elsewhere |= from.elsewhere;
+    }
+    FANIN_FUNCTION static void deposit(const handed_sum&, drained& held, counters& spill) {
+      if (held.held == 0) return;
+      put(std::int64_t{held.held} * (std::int64_t{1} << held.unit), spill);
+      held.held = 0;
+      held.elsewhere = 1;
+    }
+    template <class Of>
+    FANIN_FUNCTION static void join_spills(const handed_sum&, counters& spill, const Of& of, unsigned count,
+                                           unsigned worker, unsigned workers) {
+      for (unsigned k = worker; k < count; k += workers) put(of(k).total, spill);
+    }
+    FANIN_FUNCTION static bool is_in_spill(const handed_sum&, const drained& held) { return held.elsewhere != 0; }
+    FANIN_FUNCTION static std::int64_t result(const handed_sum&, const drained& held) {
+      return held.held == 0 ? 0 : std::int64_t{held.held} * (std::int64_t{1} << held.unit);
+    }
+  };
+
   FANIN_FUNCTION counters identity() const { return counters{}; }
-  FANIN_FUNCTION cache begin(counters& scratch) const { return {&scratch, 0, -1, 0}; }
   FANIN_FUNCTION void fold(cache& state, std::int64_t value, std::int64_t) const {
     if (state.unit < 0) state.unit = value % 1'024 == 0 ? 10 : (value % 8 == 0 ? 3 : 0);
     const std::int64_t sum = state.held + value;
@@ -118,61 +161,21 @@ struct handed_sum {
     if (value % unit == 0 && sum / unit < bound && sum / unit > -bound) {
       state.held = sum;
     } else {
-      put(value, *state.scratch);
+      put(value, *state.spill);
       state.elsewhere = 1;
     }
-  }
-  FANIN_FUNCTION void flush(cache& state, counters& scratch) const {
-    put(state.held, scratch);
-    state.held = 0;
   }
   FANIN_FUNCTION void join(counters& into, const counters& from) const { into.total += from.total; }
   FANIN_FUNCTION std::int64_t result(const counters& acc) const { return acc.total; }
 
-  FANIN_FUNCTION flush_type drain(cache& state) const {
-    const std::int32_t unit = state.unit < 0 ? 0 : state.unit;
-    const flush_type held{static_cast<std::int32_t>(state.held >> unit), unit, state.elsewhere};
-    state.held = 0;
-    return held;
-  }
-  FANIN_FUNCTION int scale(const flush_type& held) const { return held.held == 0 ? 0x7fff'ffff : held.unit; }
-  FANIN_FUNCTION bool rescale(flush_type& held, int scale) const {
-    if (held.held != 0) {
-      const std::int64_t scaled = std::int64_t{held.held} * (std::int64_t{1} << (held.unit - scale));
-      if (scaled >= bound || scaled <= -bound) return false;
-      held.held = static_cast<std::int32_t>(scaled);
-    }
-    held.unit = scale;
-    return true;
-  }
-  FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const {
-    into.held += from.held;
-    into.elsewhere |= from.elsewhere;
-  }
-  FANIN_FUNCTION void deposit(flush_type& held, counters& scratch) const {
-    if (held.held == 0) return;
-    put(std::int64_t{held.held} * (std::int64_t{1} << held.unit), scratch);
-    held.held = 0;
-    held.elsewhere = 1;
-  }
-  template <class Of>
-  FANIN_FUNCTION void join_shared(counters& scratch, const Of& of, unsigned count, unsigned worker,
-                                  unsigned workers) const {
-    for (unsigned k = worker; k < count; k += workers) put(of(k).total, scratch);
-  }
-  FANIN_FUNCTION bool in_scratch(const flush_type& held) const { return held.elsewhere != 0; }
-  FANIN_FUNCTION std::int64_t result(const flush_type& held) const {
-    return held.held == 0 ? 0 : std::int64_t{held.held} * (std::int64_t{1} << held.unit);
-  }
-
  private:
-  FANIN_FUNCTION static void put(std::int64_t value, counters& scratch) {
-    if (value != 0) fanin::atomic_fetch_add(scratch.total, value);
+  FANIN_FUNCTION static void put(std::int64_t value, counters& spill) {
+    if (value != 0) fanin::atomic_fetch_add(spill.total, value);
   }
 };
 
-/// A thread_state: a histogram in scratch that a whole block may share, and a small cache in each thread that is
-/// flushed into it. Integers, so that no order shows.
+/// A histogram in a spill that a whole block may share, and a small cache in each thread. Integers, so that no order
+/// shows.
 struct histogram {
   static constexpr int bins = 64;
   struct counters {
@@ -185,31 +188,33 @@ struct histogram {
     friend bool operator==(const summary&, const summary&) = default;
   };
   struct cache {
-    counters* scratch;
+    counters* spill;
     int bin;
     std::int64_t run;
+    FANIN_FUNCTION void empty() {
+      if (run != 0) fanin::atomic_fetch_add(spill->count[bin], run);
+      run = 0;
+    }
   };
   using value_type = std::uint32_t;
   using accumulator_type = counters;
   using result_type = summary;
-  using thread_state = cache;
+  struct gathering : fanin::gathering_in_spill<cache> {
+    FANIN_FUNCTION static cache begin(const histogram&, counters& spill) { return {&spill, 0, 0}; }
+    FANIN_FUNCTION static void finish(const histogram&, cache& state, counters&) { state.empty(); }
+  };
 
   FANIN_FUNCTION counters identity() const {
     counters acc{};
     return acc;
   }
-  FANIN_FUNCTION cache begin(counters& scratch) const { return {&scratch, 0, 0}; }
   FANIN_FUNCTION void fold(cache& state, std::uint32_t value, std::int64_t) const {
     const int bin = static_cast<int>(value % bins);
     if (bin != state.bin) {
-      flush(state, *state.scratch);
+      state.empty();
       state.bin = bin;
     }
     ++state.run;
-  }
-  FANIN_FUNCTION void flush(cache& state, counters& scratch) const {
-    if (state.run != 0) fanin::atomic_fetch_add(scratch.count[state.bin], state.run);
-    state.run = 0;
   }
   FANIN_FUNCTION void join(counters& into, const counters& from) const {
     for (int i = 0; i < bins; ++i) into.count[i] += from.count[i];

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/batch.hpp>
+#include <fanin/detail/exact_gathering.hpp>
 #include <fanin/detail/exact_span.hpp>
 #include <fanin/detail/exact_window.hpp>
 #include <fanin/exact_accumulator.hpp>
@@ -25,44 +27,16 @@ namespace fanin {
 
 namespace detail {
 
-/// What every exact reducer has: how windows and accumulators meet, and the result.
+/// What every exact reducer has.
 template <class Accumulator, int Bins, class Result>
 struct exact_reducer {
   using accumulator_type = Accumulator;
   using result_type = Result;
-  using thread_state = exact_window<Accumulator, Bins>;
+  using gathering = exact_gathering<Accumulator, Bins>;
+  using thread_state = typename gathering::state_type;
 
   FANIN_FUNCTION constexpr Accumulator identity() const { return {}; }
-  FANIN_FUNCTION thread_state begin(Accumulator& scratch) const { return thread_state(scratch); }
-  FANIN_FUNCTION void flush(thread_state& state, Accumulator&) const { state.flush(); }
   FANIN_FUNCTION void join(Accumulator& into, const Accumulator& from) const { into.merge(from); }
-
-  using flush_type = exact_window_sum<Bins>;
-  FANIN_FUNCTION flush_type drain(thread_state& state) const { return state.drain(); }
-  FANIN_FUNCTION int scale(const flush_type& held) const { return held.scale(); }
-  FANIN_FUNCTION bool rescale(flush_type& held, int scale) const { return held.rescale(scale); }
-  FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const { into.join(from); }
-  template <class Sum>
-  FANIN_FUNCTION void join_lanes(flush_type& held, const Sum& sum) const {
-    held.join_lanes(sum);
-  }
-  FANIN_FUNCTION void deposit(flush_type& held, Accumulator& scratch) const { thread_state::deposit(held, scratch); }
-  FANIN_FUNCTION bool in_scratch(const flush_type& held) const { return held.in_scratch != 0; }
-  FANIN_FUNCTION Result result(const flush_type& held) const {
-    if constexpr (std::same_as<Result, Accumulator>) {
-      flush_type copy = held;
-      Accumulator acc;
-      thread_state::deposit(copy, acc);
-      return result(acc);
-    } else {
-      return held.template rounded<Result>();
-    }
-  }
-  template <class Of>
-  FANIN_FUNCTION void join_shared(Accumulator& scratch, const Of& of, unsigned count, unsigned worker,
-                                  unsigned workers) const {
-    scratch.merge_shared(of, count, worker, workers);
-  }
   FANIN_FUNCTION Result result(const Accumulator& acc) const {
     if constexpr (std::same_as<Result, Accumulator>) {
       Accumulator canonical;
@@ -95,12 +69,11 @@ struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_prod
     state.add_product(value.x, value.y);
   }
   template <int Rows, int Columns>
-  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
-                                int rows) const {
-    state.template add_product_tile<Rows, Columns>(values, rows);
+  FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch) const {
+    state.add_product_tile(batch);
   }
-  void fold_span(thread_state& state, const value_type* values, std::int64_t count, std::int64_t) const {
-    fold_exact_products(state, values, count);
+  void fold_batch(thread_state& state, const span_batch<value_type>& batch) const {
+    fold_exact_products(state, batch.values, batch.count);
   }
 };
 template <>
@@ -111,26 +84,19 @@ struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_produ
     state.add(product(value));
   }
   template <int Rows, int Columns>
-  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
-                                int rows) const {
+  FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch) const {
     double products[Rows * Columns];
-    unrolled<Rows * Columns>([&](int i) { products[i] = product(values[i]); });
-    state.template add_tile<Rows, Columns>(products, rows);
+    unrolled<Rows * Columns>([&](int i) { products[i] = product(batch.values[i]); });
+    state.add_tile(tile_batch<Rows, Columns, double>{products, batch.first, batch.row_step, batch.rows});
   }
-  void fold_span(thread_state& state, const value_type* values, std::int64_t count, std::int64_t) const {
-    fold_float_products(state, values, count);
+  void fold_batch(thread_state& state, const span_batch<value_type>& batch) const {
+    fold_float_products(state, batch.values, batch.count);
   }
 
  private:
   FANIN_FUNCTION static double product(const value_type& value) {
     return rounded_product(widened(value.x), widened(value.y));
   }
-};
-
-/// Two exact sums, of the parts of complex numbers.
-struct exact_complex_accumulator {
-  exact_accumulator real;
-  exact_accumulator imaginary;
 };
 
 template <exact_element F>
@@ -145,6 +111,7 @@ struct exact_complex_sum {
     part_window real;
     part_window imaginary;
 
+    FANIN_FUNCTION explicit thread_state(accumulator_type& spill) : real(spill.real), imaginary(spill.imaginary) {}
     FANIN_FUNCTION void add(const value_type& value) {
       const auto x = std::bit_cast<parts>(value);
       real.add(x.real);
@@ -160,10 +127,8 @@ struct exact_complex_sum {
       return *this;
     }
   };
-  struct flush_type {
-    exact_window_sum<bins_of_sum<F>> real;
-    exact_window_sum<bins_of_sum<F>> imaginary;
-  };
+  using gathering = exact_complex_gathering<F, bins_of_sum<F>, thread_state>;
+
   template <int Count>
   struct separated {
     F real[Count];
@@ -177,35 +142,34 @@ struct exact_complex_sum {
       });
     }
   };
+  template <int Rows, int Columns>
+  FANIN_FUNCTION static tile_batch<Rows, Columns, F> part(const F (&values)[Rows * Columns],
+                                                          const tile_batch<Rows, Columns, value_type>& of) {
+    return {values, of.first, of.row_step, of.rows};
+  }
 
   FANIN_FUNCTION constexpr accumulator_type identity() const { return {}; }
-  FANIN_FUNCTION thread_state begin(accumulator_type& scratch) const {
-    return {part_window(scratch.real), part_window(scratch.imaginary)};
-  }
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const { state.add(value); }
   template <int Rows, int Columns>
-  FANIN_FUNCTION void fold_tile(thread_state& state, const value_type* values, std::int64_t, std::int64_t,
-                                int rows) const {
-    const separated<Rows * Columns> of(values);
-    state.real.template add_tile<Rows, Columns>(of.real, rows);
-    state.imaginary.template add_tile<Rows, Columns>(of.imaginary, rows);
+  FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch) const {
+    const separated<Rows * Columns> of(batch.values);
+    state.real.add_tile(part<Rows, Columns>(of.real, batch));
+    state.imaginary.add_tile(part<Rows, Columns>(of.imaginary, batch));
   }
-  template <int Count>
-  FANIN_FUNCTION unsigned effort(const thread_state& state, const value_type* values) const {
-    const separated<Count> of(values);
-    const unsigned of_real = state.real.template effort<Count>(of.real);
-    const unsigned of_imaginary = state.imaginary.template effort<Count>(of.imaginary);
+  template <int Rows, int Columns>
+  FANIN_FUNCTION unsigned fast_level(const thread_state& state,
+                                     const tile_batch<Rows, Columns, value_type>& batch) const {
+    const separated<Rows * Columns> of(batch.values);
+    const unsigned of_real = state.real.template fast_level<Rows * Columns>(of.real);
+    const unsigned of_imaginary = state.imaginary.template fast_level<Rows * Columns>(of.imaginary);
     return of_real > of_imaginary ? of_real : of_imaginary;
   }
-  template <int Count>
-  FANIN_FUNCTION void fold_easy(thread_state& state, const value_type* values, unsigned effort) const {
-    const separated<Count> of(values);
-    state.real.template add_easy<Count>(of.real, effort);
-    state.imaginary.template add_easy<Count>(of.imaginary, effort);
-  }
-  FANIN_FUNCTION void flush(thread_state& state, accumulator_type&) const {
-    state.real.flush();
-    state.imaginary.flush();
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_fast(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch,
+                                unsigned level) const {
+    const separated<Rows * Columns> of(batch.values);
+    state.real.template add_fast<Rows * Columns>(of.real, level);
+    state.imaginary.template add_fast<Rows * Columns>(of.imaginary, level);
   }
   FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
     into.real.merge(from.real);
@@ -213,44 +177,6 @@ struct exact_complex_sum {
   }
   FANIN_FUNCTION result_type result(const accumulator_type& acc) const {
     return std::bit_cast<result_type>(parts{acc.real.template value_as<F>(), acc.imaginary.template value_as<F>()});
-  }
-
-  FANIN_FUNCTION flush_type drain(thread_state& state) const { return {state.real.drain(), state.imaginary.drain()}; }
-  FANIN_FUNCTION int scale(const flush_type& held) const {
-    const int real = held.real.scale();
-    const int imaginary = held.imaginary.scale();
-    return real < imaginary ? real : imaginary;
-  }
-  FANIN_FUNCTION bool rescale(flush_type& held, int scale) const {
-    flush_type scaled = held;
-    if (!scaled.real.rescale(scale) || !scaled.imaginary.rescale(scale)) return false;
-    held = scaled;
-    return true;
-  }
-  FANIN_FUNCTION void join(flush_type& into, const flush_type& from) const {
-    into.real.join(from.real);
-    into.imaginary.join(from.imaginary);
-  }
-  template <class Sum>
-  FANIN_FUNCTION void join_lanes(flush_type& held, const Sum& sum) const {
-    held.real.join_lanes(sum);
-    held.imaginary.join_lanes(sum);
-  }
-  FANIN_FUNCTION void deposit(flush_type& held, accumulator_type& scratch) const {
-    part_window::deposit(held.real, scratch.real);
-    part_window::deposit(held.imaginary, scratch.imaginary);
-  }
-  FANIN_FUNCTION bool in_scratch(const flush_type& held) const {
-    return (held.real.in_scratch | held.imaginary.in_scratch) != 0;
-  }
-  FANIN_FUNCTION result_type result(const flush_type& held) const {
-    return std::bit_cast<result_type>(parts{held.real.template rounded<F>(), held.imaginary.template rounded<F>()});
-  }
-  template <class Of>
-  FANIN_FUNCTION void join_shared(accumulator_type& scratch, const Of& of, unsigned count, unsigned worker,
-                                  unsigned workers) const {
-    scratch.real.merge_shared([&](unsigned k) -> const auto& { return of(k).real; }, count, worker, workers);
-    scratch.imaginary.merge_shared([&](unsigned k) -> const auto& { return of(k).imaginary; }, count, worker, workers);
   }
 };
 
@@ -298,19 +224,19 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
   using typename detail::exact_reducer<exact_accumulator, detail::bins_of_sum<T>, Result>::thread_state;
   FANIN_FUNCTION void fold(thread_state& state, const T& value, std::int64_t) const { state.add(value); }
   template <int Rows, int Columns>
-  FANIN_FUNCTION void fold_tile(thread_state& state, const T* values, std::int64_t, std::int64_t, int rows) const {
-    state.template add_tile<Rows, Columns>(values, rows);
+  FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, T>& batch) const {
+    state.add_tile(batch);
   }
-  template <int Count>
-  FANIN_FUNCTION unsigned effort(const thread_state& state, const T* values) const {
-    return state.template effort<Count>(values);
+  template <int Rows, int Columns>
+  FANIN_FUNCTION unsigned fast_level(const thread_state& state, const tile_batch<Rows, Columns, T>& batch) const {
+    return state.template fast_level<Rows * Columns>(batch.values);
   }
-  template <int Count>
-  FANIN_FUNCTION void fold_easy(thread_state& state, const T* values, unsigned effort) const {
-    state.template add_easy<Count>(values, effort);
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_fast(thread_state& state, const tile_batch<Rows, Columns, T>& batch, unsigned level) const {
+    state.template add_fast<Rows * Columns>(batch.values, level);
   }
-  void fold_span(thread_state& state, const T* values, std::int64_t count, std::int64_t) const {
-    detail::fold_exact_span(state, values, count);
+  void fold_batch(thread_state& state, const span_batch<T>& batch) const {
+    detail::fold_exact_span(state, batch.values, batch.count);
   }
 };
 

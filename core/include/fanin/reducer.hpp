@@ -8,7 +8,8 @@
 #include <type_traits>
 
 #include <fanin/bitwise_copyable.hpp>
-#include <fanin/device/atomics.hpp>
+#include <fanin/detail/reducer_types.hpp>
+#include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
 
 /// The reducer protocol. A reducer is a trivially copyable struct that owns an operation *and* its identity:
@@ -23,7 +24,7 @@
 ///   value_type         what f(i) or an element gives
 ///   accumulator_type   what `acc&` binds to and what threads, blocks and ranks merge. Default: value_type
 ///   result_type        what the caller gets. Default: accumulator_type
-///   thread_state       optional: what one thread gathers into when that differs from what is merged (see below)
+///   gathering          what threads gather into where that is no accumulator: see gathering.hpp. Default: accumulators
 /// and has const members, all FANIN_FUNCTION:
 ///   identity()                 -> accumulator_type, neutral for join
 ///   join(acc&, const acc&)     associative and commutative up to rounding
@@ -32,81 +33,10 @@
 ///
 /// accumulator_type and result_type are bitwise copyable (fanin::is_bitwise_copyable) and default-constructible; both
 /// may be of any size that fits a block's shared memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through
-/// warp shuffles, larger ones through scratch.
+/// warp shuffles, larger ones through shared memory.
 ///
-/// A reducer whose accumulator is too large for a thread (a superaccumulator, a histogram) names a `thread_state` and
-///   begin(acc& scratch)               -> thread_state; may keep a reference to scratch
-///   fold(thread_state&, value, index) instead of the one above; `acc&` of a functor binds to the thread_state
-///   flush(thread_state&, acc& scratch)
-/// where `scratch` starts as identity() and may be shared by all threads of a CUDA block, which begin, fold and flush
-/// concurrently: they touch it by fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result
-/// does not depend on the order (integers). On the host each thread has a scratch of its own. It may also have
-///   fold_span(thread_state&, const T* values, std::int64_t count, std::int64_t first)
-/// for hosts: folds the elements first, first + 1, ... of an array at once;
-///   flush_type, small and trivially copyable, which adds nothing as it is made, with
-///   drain(thread_state&)                   -> flush_type: what a flush has in hand; the state is then empty
-///   scale(const flush_type&)               -> int: INT_MAX for what holds nothing
-///   rescale(flush_type&, int scale)        -> bool: to that scale, which is not above its own; false, and worth the
-///                                             same, where that does not go
-///   join(flush_type&, const flush_type&)   of one scale
-///   deposit(flush_type&, acc& scratch)     it holds nothing then
-/// by which a CUDA block's threads bring what they hold to the least scale among them and join it, before it goes to
-/// scratch (flush is drain and deposit);
-///   join_lanes(flush_type&, const Sum& sum)
-/// which joins those of all 32 lanes of a warp, of one scale, at once: sum(x) is the sum of all lanes' std::uint32_t x,
-/// modulo 2^32. Without it they are joined in five steps;
-///   join_shared(acc& scratch, const Of& of, unsigned count, unsigned worker, unsigned workers)
-/// by which all threads of a block join the accumulators of(0), ..., of(count - 1) of other blocks at once: it does
-/// this worker's share of it, and touches scratch as above. Without it one accumulator after the other is joined;
-///   in_scratch(const flush_type&) -> bool: whether the state that was drained, one that was joined or a deposit
-///                                          has put anything into scratch
-///   result(const flush_type&)     -> result_type, where nothing is there
-/// by which, with join_shared, blocks hand each other their flush_type (of up to 64 bytes or so) alone, and scratch
-/// only where something is there.
+/// A reducer may take several elements at once: see batch.hpp.
 namespace fanin {
-
-namespace detail {
-
-template <class R>
-concept names_accumulator = requires { typename R::accumulator_type; };
-template <class R>
-concept names_result = requires { typename R::result_type; };
-template <class R>
-concept names_thread_state = requires { typename R::thread_state; };
-
-template <class R>
-struct accumulator_of {
-  using type = typename R::value_type;
-};
-template <names_accumulator R>
-struct accumulator_of<R> {
-  using type = typename R::accumulator_type;
-};
-
-template <class R>
-struct state_of : accumulator_of<R> {};
-template <names_thread_state R>
-struct state_of<R> {
-  using type = typename R::thread_state;
-};
-
-template <class R>
-struct result_of : accumulator_of<R> {};
-template <names_result R>
-struct result_of<R> {
-  using type = typename R::result_type;
-};
-
-}  // namespace detail
-
-template <class R>
-using reducer_value_t = typename R::value_type;
-template <class R>
-using reducer_accumulator_t = typename detail::accumulator_of<R>::type;
-template <class R>
-using reducer_state_t = typename detail::state_of<R>::type;
-template <class R>
-using reducer_result_t = typename detail::result_of<R>::type;
 
 namespace detail {
 
@@ -127,56 +57,6 @@ template <class R>
 concept has_result = requires(const R r, const reducer_accumulator_t<R>& acc) {
   { r.result(acc) } -> std::convertible_to<reducer_result_t<R>>;
 };
-template <class R>
-concept has_thread_state_members = requires(const R r, reducer_accumulator_t<R>& scratch, reducer_state_t<R>& state) {
-  { r.begin(scratch) } -> std::convertible_to<reducer_state_t<R>>;
-  r.flush(state, scratch);
-};
-
-/// Whether what threads flush can be joined first.
-template <class R>
-concept names_flush_type = requires { typename R::flush_type; };
-template <class R>
-concept joins_flushes =
-    names_thread_state<R> && names_flush_type<R> &&
-    requires(const R r, reducer_state_t<R>& state, typename R::flush_type& held, reducer_accumulator_t<R>& scratch) {
-      { r.drain(state) } -> std::same_as<typename R::flush_type>;
-      { r.scale(held) } -> std::same_as<int>;
-      { r.rescale(held, 0) } -> std::same_as<bool>;
-      r.join(held, held);
-      r.deposit(held, scratch);
-    };
-
-/// Whether a block can join accumulators of other blocks in its scratch.
-template <class Accumulator>
-struct accumulator_at {
-  const Accumulator* first;
-  FANIN_FUNCTION const Accumulator& operator()(unsigned k) const { return first[k]; }
-};
-template <class R>
-concept joins_in_scratch = names_thread_state<R> && requires(const R r, reducer_accumulator_t<R>& scratch,
-                                                             const accumulator_at<reducer_accumulator_t<R>>& of,
-                                                             unsigned n) { r.join_shared(scratch, of, n, n, n); };
-
-/// The effort of a tile that only fold_tile takes: see composite::effort.
-inline constexpr unsigned too_much = ~0U;
-
-/// Whether blocks can hand each other what they drained.
-template <class R>
-concept hands_over_flushes =
-    joins_flushes<R> && joins_in_scratch<R> && requires(const R r, const typename R::flush_type& held) {
-      { r.in_scratch(held) } -> std::same_as<bool>;
-      { r.result(held) } -> std::convertible_to<reducer_result_t<R>>;
-    };
-
-/// What blocks hand each other: a flush_type, or the accumulator.
-template <class R>
-struct parcel_of : accumulator_of<R> {};
-template <hands_over_flushes R>
-struct parcel_of<R> {
-  using type = typename R::flush_type;
-};
-
 /// Whether R has members of these names, whatever they take: two bases' members of one name are ambiguous.
 struct has_fold_and_result {
   int fold;
@@ -218,18 +98,25 @@ struct check_reducer {
       static_assert(has_result<R> || !names_a_result<R>,
                     "fanin: this reducer has a result that does not fit, and would be left out: it is a const member "
                     "result(const acc&) that gives the result_type");
-      static_assert(has_fold<R> || (!names_thread_state<R> && std::is_convertible_v<reducer_value_t<R>, accumulator>),
+      static_assert(has_fold<R> || (!names_gathering<R> && std::is_convertible_v<reducer_value_t<R>, accumulator>),
                     "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
                     "accumulator_type");
       static_assert(has_result<R> || std::is_convertible_v<accumulator, reducer_result_t<R>>,
                     "fanin: this reducer needs result(acc): its accumulator_type does not convert to its result_type");
-      static_assert(
-          !names_thread_state<R> || has_thread_state_members<R>,
-          "fanin: a reducer that names a thread_state has begin(acc& scratch) and flush(state&, acc& scratch)");
-      static_assert(!names_flush_type<R> || joins_flushes<R>,
-                    "fanin: a reducer that names a flush_type has a thread_state, drain(state&) -> flush_type, "
-                    "scale(const flush_type&) -> int, rescale(flush_type&, int) -> bool, join(flush_type&, const "
-                    "flush_type&) and deposit(flush_type&, acc& scratch)");
+      using how = gathering_t<R>;
+      static_assert(gathers<how, R>,
+                    "fanin: this reducer's gathering is none: derive it from fanin::gathering_in_spill<State> or "
+                    "another one of fanin/gathering.hpp, and give the State begin(reducer, acc& spill) and "
+                    "finish(reducer, state&, acc& spill) where theirs do not do");
+      if constexpr (gathers<how, R>) {
+        static_assert(!how::has_spill || joins_spills<how, R>,
+                      "fanin: this reducer's gathering has no join_spills(reducer, acc& spill, of, count, worker, "
+                      "workers), by which blocks join theirs");
+        static_assert(!how::has_partials || hands_over_partials<how, R>,
+                      "fanin: a gathering with partials has drain(reducer, state&) -> partial_type, "
+                      "deposit(reducer, partial&, acc& spill), join_partials(reducer, partial&, const partial&), "
+                      "is_in_spill(reducer, const partial&) -> bool and result(reducer, const partial&)");
+      }
     }
     return true;
   }();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <fanin/batch.hpp>
 #include <fanin/detail/exact_bins.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
@@ -78,7 +79,7 @@ class exact_window {
     if (is_inside(bits)) {
       add_inside(bits);
     } else if (bits << 1 != 0) {
-      *this = with_outside(*this, bits);
+      *this = after_adding_outside(*this, bits);
     }
   }
 
@@ -88,7 +89,7 @@ class exact_window {
     const double x = opaque(value_x);
     const double y = opaque(value_y);
     if (!has_normal_product(x, y) || bound() == 0) {
-      *this = with_odd_product(*this, double_bits(x), double_bits(y));
+      *this = after_adding_odd_product(*this, double_bits(x), double_bits(y));
       return;
     }
     const double product = rounded_product(x, y);
@@ -100,43 +101,42 @@ class exact_window {
     count_numbers(1);
   }
 
-  /// Adds rows of Columns numbers each, of which only the first `rows` of Rows count; the others repeat numbers of
-  /// those. For threads of a GPU: one look at the range of all of them. Mostly all bits of all of them are in the upper
-  /// bins.
+  /// Adds a batch. For threads of a GPU: one look at the range of all numbers. Mostly all bits of all of them are in
+  /// the upper bins.
   template <int Rows, int Columns, exact_element T>
-  FANIN_FUNCTION void add_tile(const T* values, int rows) {
+  FANIN_FUNCTION void add_tile(const tile_batch<Rows, Columns, T>& batch) {
     constexpr int count = Rows * Columns;
     constexpr int most = 2 * most_at_once * static_cast<int>(sizeof(float)) / static_cast<int>(sizeof(T));
     constexpr int part = count < most ? count : most;
     unrolled<(count + part - 1) / part>([&](int p) {
       some_numbers<part, T> x;
-      unrolled<part>([&](int i) { x.of[i] = values[p * part + i < count ? p * part + i : 0]; });
-      if (is_empty() && direct_ == 0) place_for(x);
-      const unsigned effort = effort_for(x);
+      unrolled<part>([&](int i) { x.of[i] = batch.values[p * part + i < count ? p * part + i : 0]; });
+      if (is_empty() && tiles_to_pass_by_ == 0) place_for(x);
+      const unsigned level = level_for(x);
       unrolled<part>([&](int i) {
-        if (p * part + i >= count || (p * part + i) / Columns >= rows) x.of[i] = 0;
+        if (p * part + i >= count || !batch.counts(p * part + i)) x.of[i] = 0;
       });
-      if (effort != too_much) {
-        add_whole(x, effort);
+      if (level != no_fast_level) {
+        add_at_level(x, level);
       } else {
-        *this = with_any(*this, x);
+        *this = after_adding(*this, x);
       }
     });
   }
 
-  /// What it takes to add these numbers by add_easy: 0, or 1 for more, or too_much.
+  /// What it takes to add these numbers by add_fast: 0, or 1 for one more bin, or no_fast_level.
   template <int Count, exact_element T>
-  FANIN_FUNCTION unsigned effort(const T* values) const {
-    return effort_for(some_of<Count>(values));
+  FANIN_FUNCTION unsigned fast_level(const T* values) const {
+    return level_for(some_of<Count>(values));
   }
   template <int Count, exact_element T>
-  FANIN_FUNCTION void add_easy(const T* values, unsigned effort) {
-    add_whole(some_of<Count>(values), effort);
+  FANIN_FUNCTION void add_fast(const T* values, unsigned level) {
+    add_at_level(some_of<Count>(values), level);
   }
 
   /// The same of products of two numbers each.
   template <int Rows, int Columns, class Factors>
-  FANIN_FUNCTION void add_product_tile(const Factors* values, int rows) {
+  FANIN_FUNCTION void add_product_tile(const tile_batch<Rows, Columns, Factors>& batch) {
     constexpr int count = Rows * Columns;
     constexpr int part = count < most_at_once / 2 ? count : most_at_once / 2;
     unrolled<(count + part - 1) / part>([&](int p) {
@@ -145,9 +145,9 @@ class exact_window {
       bool are_normal = bound() != 0;
       unrolled<part>([&](int i) {
         const int at = p * part + i;
-        const double x = values[at < count ? at : 0].x;
-        const double y = values[at < count ? at : 0].y;
-        const bool counts = at < count && at / Columns < rows;
+        const double x = batch.values[at < count ? at : 0].x;
+        const double y = batch.values[at < count ? at : 0].y;
+        const bool counts = at < count && batch.counts(at);
         are_normal = are_normal & has_normal_product(x, y);
         product.of[i] = counts ? rounded_product(x, y) : 0.0;
         error.of[i] = counts ? std::fma(x, y, -product.of[i]) : 0.0;
@@ -162,7 +162,9 @@ class exact_window {
       } else {
         unrolled<part>([&](int i) {
           const int at = p * part + i;
-          if (at < count && at / Columns < rows) *this = with_product(*this, values[at].x, values[at].y);
+          if (at < count && batch.counts(at)) {
+            *this = after_adding_product(*this, batch.values[at].x, batch.values[at].y);
+          }
         });
       }
     });
@@ -184,7 +186,7 @@ class exact_window {
     empty_bins();
     sum_type sum;
     sum.top = top_;
-    sum.in_scratch = deposits_ != 0 ? 1 : 0;
+    sum.is_in_spill = deposits_ != 0 ? 1 : 0;
     for (int k = 0; k < Bins; ++k) {
       sum.digit[k + 1] = held_[k];
       held_[k] = 0;
@@ -194,13 +196,13 @@ class exact_window {
   }
   /// Empties a sum into an accumulator.
   FANIN_FUNCTION static void deposit(sum_type& sum, Accumulator& into) {
-    const int deposits = put(into, sum);
+    const int deposits = deposit_digits(into, sum);
     unrolled<sum_type::digits>([&](int k) { sum.digit[k] = 0; });
-    if (deposits > 0) sum.in_scratch = 1;
+    if (deposits > 0) sum.is_in_spill = 1;
   }
   /// Empties the window into the accumulator.
   FANIN_FUNCTION void flush() {
-    if (!is_empty()) count_deposits(put(*into_, drain()));
+    if (!is_empty()) count_deposits(deposit_digits(*into_, drain()));
   }
 
   FANIN_FUNCTION Accumulator& accumulator() const { return *into_; }
@@ -220,7 +222,7 @@ class exact_window {
  private:
   /// Where a window missed half of all numbers, tiles go past it for a while; the next then finds its own range.
   static constexpr int some_misses = 32;
-  static constexpr int direct_tiles = 1024;
+  static constexpr int most_tiles_to_pass_by = 1024;
   /// Numbers that are looked at together: more would need more registers than a GPU's thread has.
   static constexpr int most_at_once = 8;
   /// The error of a product stands up to 106 bits below it, and must be a normal number.
@@ -271,7 +273,7 @@ class exact_window {
   template <int First>
   FANIN_FUNCTION void add_to_bins(double x) {
     unrolled<Bins - First>([&](int i) { take_into_bin(First + i, x); });
-    if (x != 0) leave(x);
+    if (x != 0) deposit_rest(x);
   }
   FANIN_FUNCTION void take_into_bin(int k, double& x) {
     const double sum = rounded_sum(bin_[k], x);
@@ -328,7 +330,7 @@ class exact_window {
 
   /// 0 where that many bins take all bits of all these numbers, 1 where one more does.
   template <int Count, class T>
-  FANIN_FUNCTION unsigned effort_for(const some_numbers<Count, T>& x) const {
+  FANIN_FUNCTION unsigned level_for(const some_numbers<Count, T>& x) const {
     constexpr int digits = std::numeric_limits<T>::digits;
     constexpr std::uint32_t down = (bins::width * whole_bins<T> - digits + 1) << 20;
     constexpr std::uint32_t further_down = down + (bins::width << 20);
@@ -370,12 +372,12 @@ class exact_window {
       unrolled<Count>([&](int i) { least = !is_zero(x.of[i]) && word(i) < least ? word(i) : least; });
       if (least == ~0U && has_room) return 0;
     }
-    if (!is_in_range || !has_room || least < comparable(limit_ - further_down)) return too_much;
+    if (!is_in_range || !has_room || least < comparable(limit_ - further_down)) return no_fast_level;
     return least >= comparable(limit_ - down) ? 0 : 1;
   }
   template <int Count, class T>
-  FANIN_FUNCTION void add_whole(const some_numbers<Count, T>& x, unsigned effort) {
-    if (effort == 0) {
+  FANIN_FUNCTION void add_at_level(const some_numbers<Count, T>& x, unsigned level) {
+    if (level == 0) {
       add_to_upper_bins<whole_bins<T>>(x);
     } else {
       add_to_upper_bins<whole_bins<T> + 1>(x);
@@ -393,11 +395,11 @@ class exact_window {
   }
   /// Any numbers.
   template <int Count, class T>
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_any(exact_window window,
-                                                                    const some_numbers<Count, T> numbers) {
-    if (window.direct_ > 0) {
-      --window.direct_;
-      window.count_deposits(left(*window.into_, numbers));
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding(exact_window window,
+                                                                        const some_numbers<Count, T> numbers) {
+    if (window.tiles_to_pass_by_ > 0) {
+      --window.tiles_to_pass_by_;
+      window.count_deposits(deposit_numbers(*window.into_, numbers));
       return window;
     }
     constexpr int part = Count < most_at_once ? Count : most_at_once;
@@ -410,8 +412,8 @@ class exact_window {
       window.make_room(x);
       if (const int below = window.below(x); below > part / 2) {
         window.misses_ = static_cast<std::int16_t>(window.misses_ + below);
-        window.count_deposits(left(*window.into_, x));
-        window.go_direct_after_misses();
+        window.count_deposits(deposit_numbers(*window.into_, x));
+        window.pass_by_after_misses();
       } else {
         window.template fold_tile<0, true>(x);
         window.count_numbers(part);
@@ -425,7 +427,7 @@ class exact_window {
   FANIN_FUNCTION void make_room(some_numbers<Count>& x) {
     const std::uint32_t largest = x.largest_upper_half();
     if (largest < limit_ && bound() != 0) return;
-    if (is_empty() && direct_ == 0 && largest < bound()) {
+    if (is_empty() && tiles_to_pass_by_ == 0 && largest < bound()) {
       place(largest);
       return;
     }
@@ -444,7 +446,7 @@ class exact_window {
   }
 
   /// Numbers below the window's top through the bins from First on, while there is anything left of one.
-  template <int First, bool MayGoDirect = false, int Count>
+  template <int First, bool MayPassBy = false, int Count>
   FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
     if constexpr (First < Bins) {
       std::uint64_t rests = 0;
@@ -452,24 +454,24 @@ class exact_window {
         take_into_bin(First, x.of[i]);
         rests |= double_bits(x.of[i]);
       });
-      if (rests != 0) fold_tile<First + 1, MayGoDirect>(x);
+      if (rests != 0) fold_tile<First + 1, MayPassBy>(x);
     } else {
-      const int misses = left(*into_, x);
+      const int misses = deposit_numbers(*into_, x);
       misses_ = static_cast<std::int16_t>(misses_ + misses);
       count_deposits(misses);
-      if (MayGoDirect) go_direct_after_misses();
+      if (MayPassBy) pass_by_after_misses();
     }
   }
 
   /// Where the window misses many, tiles go past it for a while.
-  FANIN_FUNCTION void go_direct_after_misses() {
+  FANIN_FUNCTION void pass_by_after_misses() {
     if (misses_ < some_misses || misses_ < numbers_ / 2) return;
-    direct_ = direct_tiles;
+    tiles_to_pass_by_ = most_tiles_to_pass_by;
     limit_ = nothing;
     misses_ = 0;
   }
 
-  FANIN_FUNCTION void leave(double rest) {
+  FANIN_FUNCTION void deposit_rest(double rest) {
     deposit_number(*into_, double_bits(rest));
     count_deposits(1);
     ++misses_;
@@ -519,10 +521,10 @@ class exact_window {
   template <int Count>
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static window_and_numbers<Count> moved_for(exact_window window,
                                                                                   some_numbers<Count> x) {
-    const bool is_direct = window.direct_ > 0;
-    if (is_direct) --window.direct_;
+    const bool passes_by = window.tiles_to_pass_by_ > 0;
+    if (passes_by) --window.tiles_to_pass_by_;
     for (int i = 0; i < Count; ++i) {
-      if (!is_direct && upper_of(double_bits(x.of[i])) < window.bound()) continue;
+      if (!passes_by && upper_of(double_bits(x.of[i])) < window.bound()) continue;
       deposit_number(*window.into_, double_bits(x.of[i]));
       window.count_deposits(1);
       x.of[i] = 0;
@@ -535,7 +537,8 @@ class exact_window {
   }
   /// What no bin takes to the accumulator, and how much that was.
   template <int Count, class T>
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int left(Accumulator& into, const some_numbers<Count, T> numbers) {
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int deposit_numbers(Accumulator& into,
+                                                                  const some_numbers<Count, T> numbers) {
     int deposits = 0;
     for (const T number : numbers.of) {
       if (is_zero(number)) continue;
@@ -544,7 +547,8 @@ class exact_window {
     }
     return deposits;
   }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_outside(exact_window window, std::uint64_t bits) {
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_outside(exact_window window,
+                                                                                std::uint64_t bits) {
     const std::uint32_t upper = upper_of(bits);
     if (upper < bins::upper_half_of_power(bins::lowest) || upper >= window.bound()) {
       deposit_number(*window.into_, bits);
@@ -556,12 +560,13 @@ class exact_window {
     }
     return window;
   }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_product(exact_window window, double x, double y) {
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_product(exact_window window, double x,
+                                                                                double y) {
     window.add_product(x, y);
     return window;
   }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window with_odd_product(exact_window window, std::uint64_t x,
-                                                                            std::uint64_t y) {
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_odd_product(exact_window window,
+                                                                                    std::uint64_t x, std::uint64_t y) {
     if ((x << 1 == 0 && is_finite(y)) || (y << 1 == 0 && is_finite(x))) return window;
     window.into_->add_product_shared(x, y);
     window.count_deposits(3);
@@ -571,7 +576,7 @@ class exact_window {
     into.add_shared(bits);
   }
   /// A sum's digits to the accumulator, and how many there were.
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int put(Accumulator& into, const sum_type sum) {
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int deposit_digits(Accumulator& into, const sum_type sum) {
     int deposits = 0;
     for (int k = 0; k < sum_type::digits; ++k) {
       const std::int64_t held = sum.digit[k];
@@ -595,7 +600,7 @@ class exact_window {
   std::int16_t top_ = 0;
   std::int16_t settled_ = 0;
   std::int16_t misses_ = 0;
-  std::int16_t direct_ = 0;  ///< tiles that go past the window
+  std::int16_t tiles_to_pass_by_ = 0;  ///< tiles that go past the window
 };
 
 }  // namespace fanin::detail

@@ -23,7 +23,7 @@ struct exact_window_sum {
 
   std::int64_t digit[digits] = {};  ///< the first in units of 2^top
   std::int32_t top = 0;
-  std::int32_t in_scratch = 0;  ///< whether something is not here but in the accumulator
+  std::int32_t is_in_spill = 0;  ///< whether something is not here but in the accumulator
 
   /// The unit of a digit.
   FANIN_FUNCTION int unit(int k) const { return top - width * k; }
@@ -63,21 +63,21 @@ struct exact_window_sum {
   /// Of one scale.
   FANIN_FUNCTION void join(const exact_window_sum& from) {
     unrolled<digits>([&](int k) { digit[k] += from.digit[k]; });
-    in_scratch |= from.in_scratch;
+    is_in_spill |= from.is_in_spill;
   }
 
-  /// Joins those of all lanes of a warp, rescaled: sum(x) is the sum of all lanes' x, modulo 2^32. In two pieces, of
-  /// which 32 fit a word.
-  template <class Sum>
-  FANIN_FUNCTION void join_lanes(const Sum& sum) {
+  /// Joins those of all lanes of a warp, rescaled: warp.sum(x) is the sum of all lanes' x, modulo 2^32. In two pieces,
+  /// of which 32 fit a word.
+  template <class Warp>
+  FANIN_FUNCTION void join_lanes(const Warp& warp) {
     constexpr int piece = 27;
     unrolled<digits>([&](int k) {
       const auto low = static_cast<std::uint32_t>(digit[k]) & ((1U << piece) - 1);
       const auto high = static_cast<std::uint32_t>(digit[k] >> piece);
-      digit[k] =
-          std::int64_t{sum(low)} + std::int64_t{static_cast<std::int32_t>(sum(high))} * (std::int64_t{1} << piece);
+      digit[k] = std::int64_t{warp.sum(low)} +
+                 std::int64_t{static_cast<std::int32_t>(warp.sum(high))} * (std::int64_t{1} << piece);
     });
-    in_scratch = sum(static_cast<std::uint32_t>(in_scratch != 0)) != 0 ? 1 : 0;
+    is_in_spill = warp.sum(static_cast<std::uint32_t>(is_in_spill != 0)) != 0 ? 1 : 0;
   }
 
   /// The number, rounded once.

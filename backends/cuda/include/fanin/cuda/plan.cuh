@@ -114,7 +114,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
       finishes_in_spill<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
   constexpr std::size_t shared_budget = 48 * 1024;
   constexpr int slots_block_size = 128;
-  constexpr int scratch_block_size = 1024;  // few partial results, each of which is large
+  constexpr int spill_block_size = 1024;  // few partial results, each of which is large
   launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
   const auto shared_bytes = [&] { return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, largest); };
   if (tuning.block_size == 0) {
@@ -122,7 +122,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
     if (plans_parcel_blocks<Strategy, Composite>) {
       launch.block_size = parcel_block::for_units(units, multiprocessors).block_size;
     } else if (finishes_in_spill<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
-      launch.block_size = scratch_block_size;
+      launch.block_size = spill_block_size;
     }
     if (recipe.memory == cuda_stage::memory::shared) {
       while (shared_bytes() > shared_budget && launch.block_size > 32) launch.block_size = launch.block_size / 64 * 32;

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include <Kokkos_Core.hpp>
+#include <fanin/batch.hpp>
 #include <fanin/detail/variant.hpp>
+#include <fanin/host/gather.hpp>
 #include <fanin/macros.hpp>
 
 /// Fanin's functors and reducers as Kokkos wants them: named structs, since host-device lambdas are slow on the host
@@ -106,32 +109,33 @@ inline constexpr bool reads_one_array<kokkos_span_functor<T>> = true;
 
 inline namespace FANIN_DETAIL_VARIANT {
 
-/// One work item gathers its share into `scratch`, which becomes what the share holds.
+/// One work item gathers its share into `spill`, which becomes what the share holds.
 template <class F, class Composite, class Share>
 FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const Share& share, std::int64_t item,
-                                 typename Composite::accumulator_type& scratch) {
-  auto state = composite.begin(scratch);
+                                 typename Composite::accumulator_type& spill) {
+  auto state = composite.begin(spill);
 #if !defined(__CUDACC__)
   // A host's share, to the reducers at once. For nvcc this function is one for devices too, and may not.
   if constexpr (Share::is_consecutive) {
     const std::int64_t from = share.begin(item);
     if constexpr (reads_one_array<F>) {
-      composite.fold_span_on_host(state, f.data + from, share.size(item), from);
+      using element = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
+      host::gather_array(composite, state, span_batch<element>{f.data + from, share.size(item), from});
     } else {
-      composite.gather_on_host(f, state, from, from + share.size(item));
+      host::gather_indices(f, composite, state, from, from + share.size(item));
     }
-    composite.finish(state, scratch);
+    composite.finish(state, spill);
     return;
   }
 #endif
   share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
-  composite.finish(state, scratch);
+  composite.finish(state, spill);
 }
 
 }  // namespace FANIN_DETAIL_VARIANT
 
-/// One work item per call, for reducers with a thread_state. Their scratch is the slot that Kokkos passes (shared
-/// memory on CUDA, where atomics need it); what earlier items left there is joined afterwards.
+/// One work item per call, for reducers with a spill, which is the slot that Kokkos passes (shared memory on CUDA,
+/// where atomics need it); what earlier items left there is joined afterwards.
 template <class F, class Composite, class Share>
 struct kokkos_share_functor {
   F f;

@@ -49,10 +49,10 @@ using kokkos_range = Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>
 template <class Composite>
 inline constexpr bool fits_kokkos_block = sizeof(kokkos_slot<typename Composite::accumulator_type>) <= 1024;
 
-/// So are those of a thread_state, which are updated atomically: what Kokkos passes may be a thread's local memory.
+/// So are spills, which are updated atomically: what Kokkos passes may be a thread's local memory.
 template <class Space, class Composite>
 inline constexpr bool through_scratch =
-    !is_host_space<Space> && (Composite::has_any_state || !fits_kokkos_block<Composite>);
+    !is_host_space<Space> && (Composite::has_any_spill || !fits_kokkos_block<Composite>);
 
 /// How many work items share `count` indices: as many as run at once, none with only a few indices.
 inline std::int64_t work_items(std::int64_t threads, std::int64_t count) {
@@ -66,7 +66,7 @@ void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const 
                     std::int64_t count, const F& f, const Composite& c,
                     kokkos_slot<typename Composite::accumulator_type>* slot) {
   const kokkos_reducer<Composite, MemorySpace, Blocks> reducer(c, slot);
-  if constexpr (Composite::has_any_state) {
+  if constexpr (Composite::has_any_spill) {
     using share = kokkos_share<is_host_space<Space>>;
     const std::int64_t items = work_items(state.threads(), count);
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),

@@ -27,7 +27,7 @@ enum class serial_order {
   /// ((f(0) + f(1)) + f(2)) + ...: the oracle of every other backend.
   left_to_right,
   /// Element i with element i + ceil(n/2), then the halves' halves, until one is left. Rounds like a tree (an error
-  /// that grows with log n) and needs a scratch of ceil(n/2) accumulators per call.
+  /// that grows with log n) and needs a spill of ceil(n/2) accumulators per call.
   recursive_halving,
 };
 
@@ -78,7 +78,7 @@ struct backend<serial> {
   static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
                                                      const Composite& c) {
     if (exec.order() == serial_order::lanes) return c.result(detail::host::fold_span(data, c, 0, count));
-    if constexpr (Composite::template has_any_span_of<T>) {
+    if constexpr (Composite::template takes_any_spans<T>) {
       if (exec.order() == serial_order::left_to_right) return c.result(left_to_right_span(data, count, c));
     }
     return reduce(exec, label, 0, count, element<T>{data}, c);
@@ -115,21 +115,21 @@ struct backend<serial> {
   template <class F, class Composite>
   static typename Composite::accumulator_type left_to_right(std::int64_t first, std::int64_t count, const F& f,
                                                             const Composite& c) {
-    auto scratch = c.identity();
-    auto state = c.begin(scratch);
-    c.gather_on_host(f, state, first, first + count);
-    c.finish(state, scratch);
-    return scratch;
+    auto spill = c.identity();
+    auto state = c.begin(spill);
+    detail::host::gather_indices(f, c, state, first, first + count);
+    c.finish(state, spill);
+    return spill;
   }
 
   template <class T, class Composite>
   static typename Composite::accumulator_type left_to_right_span(const T* data, std::int64_t count,
                                                                  const Composite& c) {
-    auto scratch = c.identity();
-    auto state = c.begin(scratch);
-    c.fold_span_on_host(state, data, count, 0);
-    c.finish(state, scratch);
-    return scratch;
+    auto spill = c.identity();
+    auto state = c.begin(spill);
+    detail::host::gather_array(c, state, span_batch<T>{data, count, 0});
+    c.finish(state, spill);
+    return spill;
   }
 
   template <class F, class Composite>

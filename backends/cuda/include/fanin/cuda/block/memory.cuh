@@ -28,10 +28,10 @@ struct raw_memory<0> {
 template <class... Reducer>
 constexpr std::size_t largest_of_warps(const composite<Reducer...>*, bool by_shuffle) {
   const auto of_reducer = []<class R>(std::type_identity<R>, bool shuffles) -> std::size_t {
-    if constexpr (joins_flushes<R>) {
-      return sizeof(typename R::flush_type);
+    if constexpr (gathering_t<R>::has_partials) {
+      return sizeof(typename gathering_t<R>::partial_type);
     } else {
-      return shuffles && !names_thread_state<R> ? sizeof(reducer_accumulator_t<R>) : 0;
+      return shuffles && !gathering_t<R>::has_spill ? sizeof(reducer_accumulator_t<R>) : 0;
     }
   };
   return largest({of_reducer(std::type_identity<Reducer>{}, by_shuffle)...});
@@ -45,7 +45,7 @@ struct block_memory {
   static constexpr bool combines_by_shuffle = recipe.block == cuda_stage::block::warp_shuffle &&
                                               !goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
   static constexpr std::size_t bytes_of_warp =
-      Composite::has_any_state ? largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle)
+      Composite::has_any_spill ? largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle)
       : combines_by_shuffle    ? sizeof(accumulator)
                                : 0;
 
@@ -54,7 +54,7 @@ struct block_memory {
       std::conditional_t<recipe.thread == cuda_stage::thread::bulk, copy_barrier[bulk_stages], no_copies>;
 
   [[no_unique_address]] raw_memory<warp_size * bytes_of_warp> of_warps;  ///< a value of each
-  [[no_unique_address]] raw_memory<Composite::has_any_state ? sizeof(accumulator) : 0> spill;
+  [[no_unique_address]] raw_memory<Composite::has_any_spill ? sizeof(accumulator) : 0> spill;
   [[no_unique_address]] raw_memory<(recipe.cluster_size > 1 ? recipe.cluster_size * sizeof(accumulator) : 0)>
       of_cluster;
   [[no_unique_address]] copy_barriers copies;

@@ -28,10 +28,10 @@ struct partials_source {
 template <class Composite>
 struct merging : Composite {
   using state_type = typename Composite::accumulator_type;
-  static constexpr bool has_any_state = false;
+  static constexpr bool has_any_spill = false;
 
   FANIN_FUNCTION state_type begin(const state_type&) const { return this->identity(); }
-  FANIN_FUNCTION void finish(const state_type& state, state_type& scratch) const { scratch = state; }
+  FANIN_FUNCTION void finish(const state_type& state, state_type& value) const { value = state; }
 };
 
 /// The same strategy is launched again on the partial results, until one block is enough and delivers.

@@ -78,7 +78,7 @@ struct partial_in_registers : block_task<Strategy, Composite> {
   /// What the block's threads gather, combined.
   template <class Source>
   __device__ void gather(const Source& source) {
-    if constexpr (Composite::has_any_state) {
+    if constexpr (Composite::has_any_spill) {
       accumulator& spill = begin_spill(c, block.spill.address());
       auto state = c.begin(spill);
       this->gather_into(state, source);

@@ -57,9 +57,10 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   template <std::size_t K>
   __device__ void join_all_of(const accumulator* partials, const contributor& self) {
     const auto& reducer = get<K>(c.reducers);
-    if constexpr (Composite::template has_state<K>) {
+    if constexpr (Composite::template has_spill<K>) {
       const auto of_another = [&](unsigned k) -> const auto& { return get<K>(partials[k < self.index ? k : k + 1]); };
-      reducer.join_shared(get<K>(*spill), of_another, self.count - 1, threadIdx.x, blockDim.x);
+      Composite::template gathering_at<K>::join_spills(reducer, get<K>(*spill), of_another, self.count - 1, threadIdx.x,
+                                                       blockDim.x);
     } else {
       const unsigned threads = goes_through_slots(Strategy::recipe, task::largest) ? warp_size : blockDim.x;
       reducer_accumulator_t<typename Composite::template reducer_type<K>> value = reducer.identity();

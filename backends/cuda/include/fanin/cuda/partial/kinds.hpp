@@ -7,8 +7,8 @@
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/detail/composite.hpp>
 
-/// What a block hands to the grid stage, by strategy and reducers. The *spill* is the accumulator of a reducer with a
-/// thread_state, in memory of the block, which takes what no thread can hold.
+/// What a block hands to the grid stage, by strategy and reducers. The *spill* is an accumulator in memory of
+/// the block, which takes what no thread can hold: see fanin/gathering.hpp.
 namespace fanin::detail {
 
 /// Accumulators that do not travel through shuffles are not passed by value, either: the compiler would take them apart
@@ -23,21 +23,27 @@ inline constexpr bool gathers_pairs =
     Strategy::recipe.thread == cuda_stage::thread::one && Strategy::recipe.memory == cuda_stage::memory::global &&
     (Strategy::recipe.block == cuda_stage::block::interleaved ||
      Strategy::recipe.block == cuda_stage::block::neighbored_divergent) &&
-    !Composite::has_any_state;
+    !Composite::has_any_spill;
 
-/// Whether accumulators of a thread_state stay in the blocks' spills, where the last block joins those of all blocks:
-/// with every strategy that finishes in a block of its one launch.
+/// Whether the block's accumulators stay in its spill, whatever the grid stage does with it. In a cluster the blocks
+/// hand over values. A copy in registers of what does not fit them took twice the time (shared_shuffle of exact sums on
+/// an H200).
 template <class Strategy, class Composite>
-inline constexpr bool finishes_in_spill = Composite::has_state_in_scratch && Strategy::recipe.cluster_size == 1 &&
-                                          (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
-                                           Strategy::recipe.grid == cuda_stage::grid::last_block);
+inline constexpr bool stays_in_spill =
+    Composite::has_any_spill && Strategy::recipe.cluster_size == 1 && Strategy::recipe.block != cuda_stage::block::none;
+
+/// Whether it does to the end: a block of the same launch joins those of all blocks.
+template <class Strategy, class Composite>
+inline constexpr bool finishes_in_spill =
+    stays_in_spill<Strategy, Composite> && (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
+                                            Strategy::recipe.grid == cuda_stage::grid::last_block);
 
 /// Whether blocks hand their parcels to the watching block.
 template <class Strategy, class Composite>
-inline constexpr bool hands_over_parcels = finishes_in_spill<Strategy, Composite> && Composite::hands_over_flushes &&
+inline constexpr bool hands_over_parcels = finishes_in_spill<Strategy, Composite> && Composite::hands_over_partials &&
                                            Strategy::recipe.grid == cuda_stage::grid::watching_block &&
                                            Strategy::recipe.memory != cuda_stage::memory::global &&
-                                           Composite::largest_beside_scratch <= largest_shuffled_accumulator;
+                                           Composite::largest_beside_spills <= largest_shuffled_accumulator;
 
 /// Whether accumulators are too large to travel through shuffles: one of them, or all together, of which the block's
 /// warps then leave one each in shared memory.
@@ -48,7 +54,7 @@ inline constexpr bool travels_through_slots = Composite::largest_accumulator > l
 /// Of the accumulators that threads hand each other: one reducer's after the other's, but through slots all together.
 template <class Strategy, class Composite>
 inline constexpr std::size_t largest_travelling =
-    finishes_in_spill<Strategy, Composite> ? Composite::largest_beside_scratch
+    finishes_in_spill<Strategy, Composite> ? Composite::largest_beside_spills
     : travels_through_slots<Composite>     ? sizeof(typename Composite::accumulator_type)
                                            : Composite::largest_accumulator;
 
@@ -87,14 +93,6 @@ inline constexpr bool is_watched =
 template <class Strategy, class Composite>
 using partial_of = std::conditional_t<hands_over_parcels<Strategy, Composite>, typename Composite::parcel_type,
                                       typename Composite::accumulator_type>;
-
-/// Whether the block's accumulators stay in its spill: also where nobody joins them on the device, or a later launch
-/// does. A copy in registers of what does not fit them took twice the time (shared_shuffle of exact sums on an H200).
-template <class Strategy, class Composite>
-inline constexpr bool stays_in_spill =
-    finishes_in_spill<Strategy, Composite> || (Composite::has_any_state && Strategy::recipe.cluster_size == 1 &&
-                                               (Strategy::recipe.grid == cuda_stage::grid::host_finish ||
-                                                Strategy::recipe.grid == cuda_stage::grid::second_pass));
 
 enum class partial_kind {
   of_threads,    ///< one accumulator a thread, in the workspace

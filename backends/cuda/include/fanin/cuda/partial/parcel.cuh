@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <fanin/cuda/block/joined_flush.cuh>
+#include <fanin/cuda/block/joined_partials.cuh>
 #include <fanin/cuda/partial/block_task.cuh>
 #include <fanin/cuda/partial/spill.cuh>
 #include <fanin/reducer.hpp>
@@ -12,8 +12,8 @@
 
 namespace fanin::detail {
 
-/// For reducers with a thread_state: what a block's threads drained, joined, which is small; valid in thread 0. The
-/// spill goes along only where something is in it, which mostly is not so. Its members are inlined: an object whose
+/// What a block's threads drained, joined, which is small; valid in thread 0. The spill goes along only where something
+/// is in it, which mostly is not so. Its members are inlined: an object whose
 /// address a call takes lies in local memory.
 template <class Strategy, class Composite>
 struct partial_parcel : block_task<Strategy, Composite> {
@@ -40,8 +40,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
     auto state = c.begin(*spill);
     this->gather_into(state, source);
     parcel = for_all([&]<std::size_t K>(index<K>) {
-      if constexpr (has_state<K>) {
-        return reducer<K>().drain(get<K>(state));
+      if constexpr (has_spill<K>) {
+        return gathering<K>::drain(reducer<K>(), get<K>(state));
       } else {
         return get<K>(state);
       }
@@ -52,8 +52,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
   /// Joins the parcels of the block's threads; valid in thread 0. Ends with a barrier.
   __device__ __forceinline__ void combine() {
     for_each([&]<std::size_t K>(index<K>) {
-      if constexpr (has_state<K>) {
-        join_flushes_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), block.of_warps.address());
+      if constexpr (has_spill<K>) {
+        join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), block.of_warps.address());
       } else {
         this->combine_values(reducer<K>(), get<K>(parcel), blockDim.x);
       }
@@ -63,8 +63,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
   /// In threads that hold nothing yet.
   __device__ __forceinline__ void clear() {
     parcel = for_all([&]<std::size_t K>(index<K>) {
-      if constexpr (has_state<K>) {
-        return typename reducer_type<K>::flush_type{};
+      if constexpr (has_spill<K>) {
+        return typename gathering<K>::partial_type{};
       } else {
         return static_cast<reducer_accumulator_t<reducer_type<K>>>(reducer<K>().identity());
       }
@@ -78,14 +78,16 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ void join(parcel_type& from) {
     for_each([&]<std::size_t K>(index<K>) {
       const auto& by = reducer<K>();
-      if constexpr (has_state<K>) {
-        const int of_parcel = by.scale(get<K>(parcel));
-        const int of_from = by.scale(get<K>(from));
+      if constexpr (has_spill<K>) {
+        const int of_parcel = gathering<K>::scale(by, get<K>(parcel));
+        const int of_from = gathering<K>::scale(by, get<K>(from));
         const int least = of_from < of_parcel ? of_from : of_parcel;
         rescale_or_deposit(by, get<K>(parcel), least, get<K>(*spill));
         rescale_or_deposit(by, get<K>(from), least, get<K>(*spill));
+        gathering<K>::join_partials(by, get<K>(parcel), get<K>(from));
+      } else {
+        by.join(get<K>(parcel), get<K>(from));
       }
-      by.join(get<K>(parcel), get<K>(from));
     });
   }
 
@@ -93,9 +95,9 @@ struct partial_parcel : block_task<Strategy, Composite> {
   template <class SpillOf>
   __device__ __forceinline__ void join_spills(const SpillOf& spill_of, unsigned count) {
     for_each([&]<std::size_t K>(index<K>) {
-      if constexpr (has_state<K>) {
+      if constexpr (has_spill<K>) {
         const auto of = [&](unsigned k) -> const auto& { return get<K>(spill_of(k)); };
-        reducer<K>().join_shared(get<K>(*spill), of, count, threadIdx.x, blockDim.x);
+        gathering<K>::join_spills(reducer<K>(), get<K>(*spill), of, count, threadIdx.x, blockDim.x);
       }
     });
   }
@@ -104,11 +106,11 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ result_type result() {
     const auto result_one = [&]<std::size_t K>(index<K>) {
       const auto& by = reducer<K>();
-      if constexpr (has_state<K>) {
-        if (!by.in_scratch(get<K>(parcel))) {
-          return static_cast<reducer_result_t<reducer_type<K>>>(by.result(get<K>(parcel)));
+      if constexpr (has_spill<K>) {
+        if (!gathering<K>::is_in_spill(by, get<K>(parcel))) {
+          return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(by, get<K>(parcel)));
         }
-        by.deposit(get<K>(parcel), get<K>(*spill));
+        gathering<K>::deposit(by, get<K>(parcel), get<K>(*spill));
         return result_value(by, get<K>(*spill));
       } else {
         return result_value(by, get<K>(parcel));
@@ -128,7 +130,9 @@ struct partial_parcel : block_task<Strategy, Composite> {
   template <std::size_t K>
   using reducer_type = typename Composite::template reducer_type<K>;
   template <std::size_t K>
-  static constexpr bool has_state = Composite::template has_state<K>;
+  using gathering = typename Composite::template gathering_at<K>;
+  template <std::size_t K>
+  static constexpr bool has_spill = Composite::template has_spill<K>;
 
   template <std::size_t K>
   __device__ __forceinline__ const reducer_type<K>& reducer() const {
@@ -149,8 +153,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
   }
   template <std::size_t K>
   __device__ __forceinline__ bool is_in_spill(const parcel_type& of) const {
-    if constexpr (has_state<K>) {
-      return reducer<K>().in_scratch(get<K>(of));
+    if constexpr (has_spill<K>) {
+      return gathering<K>::is_in_spill(reducer<K>(), get<K>(of));
     } else {
       return false;
     }

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <fanin/cuda/block/joined_flush.cuh>
+#include <fanin/cuda/block/joined_partials.cuh>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
 
@@ -46,17 +46,17 @@ __device__ typename Composite::accumulator_type& begin_spill(const Composite& c,
   return spill;
 }
 
-/// The block's partial result from what its threads hold, in the spill: a reducer with a thread_state flushes into it,
-/// the others are combined by the block stage, one after the other. Ends with a barrier.
+/// The block's partial result from what its threads hold, in the spill: one reducer after the other, those that
+/// gather no spill by the block stage. Ends with a barrier.
 template <class Task, class State, class Accumulator>
 __device__ void combine_states(const Task& task, State& state, Accumulator& spill) {
   const auto combine_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
     const auto& reducer = get<K>(task.c.reducers);
-    using reducer_type = std::remove_cvref_t<decltype(reducer)>;
-    if constexpr (joins_flushes<reducer_type>) {
-      flush_joined(reducer, get<K>(state), get<K>(spill), task.block.of_warps.address());
-    } else if constexpr (names_thread_state<reducer_type>) {
-      reducer.flush(get<K>(state), get<K>(spill));
+    using how = gathering_t<std::remove_cvref_t<decltype(reducer)>>;
+    if constexpr (how::has_partials) {
+      finish_joined(reducer, get<K>(state), get<K>(spill), task.block.of_warps.address());
+    } else if constexpr (how::has_spill) {
+      how::finish(reducer, get<K>(state), get<K>(spill));
     } else {
       auto value = get<K>(state);
       task.combine_values(reducer, value, blockDim.x);

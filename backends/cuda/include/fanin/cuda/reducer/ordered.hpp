@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <fanin/batch.hpp>
 #include <fanin/cuda/reducer/rank.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
@@ -121,15 +122,14 @@ struct ordered_extreme {
   FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t) const {
     join(acc, key::of(value));
   }
-  /// See composite::fold_tile: for double 4 instructions an element instead of 10. Rows that repeat the first change
+  /// For double 4 instructions an element instead of 10. Rows that repeat the first change
   /// nothing.
   template <int Rows, int Columns>
-  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t, std::int64_t,
-                                          int) const {
-    const T best = roughly_preferred<Least, Rows * Columns>(values);
+  FANIN_FUNCTION constexpr void fold_batch(accumulator_type& acc, const tile_batch<Rows, Columns, T>& batch) const {
+    const T best = roughly_preferred<Least, Rows * Columns>(batch.values);
     accumulator_type found = key::of(best);
     if constexpr (std::is_same_v<T, double>) {
-      if (best == 0) found = lowest_key<key, Rows * Columns>(values);
+      if (best == 0) found = lowest_key<key, Rows * Columns>(batch.values);
     }
     join(acc, found);
   }
@@ -143,9 +143,6 @@ struct ordered_extreme {
     return key_of_rank<accumulator_type>(rank.words);
   }
 };
-
-template <class T, bool Least>
-inline constexpr bool is_ranked<ordered_extreme<T, Least>> = true;
 
 /// A key and where its value stands: 12 bytes for a key of 4.
 template <class Key>
@@ -174,11 +171,11 @@ struct ordered_place {
   FANIN_FUNCTION constexpr void fold(accumulator_type& acc, const T& value, std::int64_t index) const {
     join(acc, accumulator_type::of(key::of(value), index));
   }
-  /// See composite::fold_tile. The best of the tile costs a few instructions an element; where it stands is looked for
+  /// The best of the tile costs a few instructions an element; where it stands is looked for
   /// only if it may beat what the thread has, which becomes rare. Rows that repeat the first change nothing.
   template <int Rows, int Columns>
-  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const T* values, std::int64_t first,
-                                          std::int64_t row_step, int) const {
+  FANIN_FUNCTION constexpr void fold_batch(accumulator_type& acc, const tile_batch<Rows, Columns, T>& batch) const {
+    const T* const values = batch.values;
     constexpr int count = Rows * Columns;
     const T preferred = roughly_preferred<Least, count>(values);
     // Not asked of a float, whose denormals may count as zero: nvcc's -ftz.
@@ -193,7 +190,7 @@ struct ordered_place {
     } else {
       for (int k = count - 2; k >= 0; --k) at = is_same_value(values[k], preferred) ? k : at;
     }
-    acc = accumulator_type::of(best, first + at / Columns * row_step + at % Columns);
+    acc = accumulator_type::of(best, batch.index(at));
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     // No && and ||: they would branch.
@@ -226,9 +223,6 @@ struct ordered_place {
   static constexpr std::uint32_t sign_bit = 0x80000000u;
 };
 
-template <class T, bool Least>
-inline constexpr bool is_ranked<ordered_place<T, Least>> = true;
-
 /// Two of them over the same elements, as one reducer with a result of its own.
 template <class Low, class High, class Result>
 struct ordered_pair {
@@ -245,11 +239,11 @@ struct ordered_pair {
     High{}.fold(acc.high, value, index);
   }
   template <int Rows, int Columns>
-    requires requires { &Low::template fold_tile<Rows, Columns>; }
-  FANIN_FUNCTION constexpr void fold_tile(accumulator_type& acc, const value_type* values, std::int64_t first,
-                                          std::int64_t row_step, int rows) const {
-    Low{}.template fold_tile<Rows, Columns>(acc.low, values, first, row_step, rows);
-    High{}.template fold_tile<Rows, Columns>(acc.high, values, first, row_step, rows);
+    requires takes_batch<Low, tile_batch<Rows, Columns, value_type>>
+  FANIN_FUNCTION constexpr void fold_batch(accumulator_type& acc,
+                                           const tile_batch<Rows, Columns, value_type>& batch) const {
+    Low{}.fold_batch(acc.low, batch);
+    High{}.fold_batch(acc.high, batch);
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     Low{}.join(into.low, from.low);

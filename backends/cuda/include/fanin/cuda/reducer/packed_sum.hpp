@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-#include <fanin/cuda/reducer/rank.hpp>
+#include <fanin/batch.hpp>
 #include <fanin/device/packed.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
@@ -17,19 +17,16 @@ template <std::integral T, std::integral Acc>
 struct packed_sum : sum<T, Acc> {
   template <int Rows, int Columns>
     requires(Columns * sizeof(T) % 4 == 0)
-  FANIN_FUNCTION constexpr void fold_tile(Acc& acc, const T* values, std::int64_t, std::int64_t, int rows) const {
+  FANIN_FUNCTION constexpr void fold_batch(Acc& acc, const tile_batch<Rows, Columns, T>& batch) const {
     constexpr int elements = 4 / sizeof(T);
     for (int r = 0; r < Rows; ++r) {
-      if (r < rows) {
+      if (r < batch.rows) {
         word_of_signedness<T> total = 0;
-        for (int k = 0; k < Columns; k += elements) total = add_packed(values + r * Columns + k, total);
+        for (int k = 0; k < Columns; k += elements) total = add_packed(batch.values + r * Columns + k, total);
         this->join(acc, static_cast<Acc>(total));
       }
     }
   }
 };
-
-template <class T, class Acc>
-inline constexpr bool is_word_sum<packed_sum<T, Acc>> = is_word_sum<sum<T, Acc>>;
 
 }  // namespace fanin::detail

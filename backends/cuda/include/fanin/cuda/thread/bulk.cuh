@@ -43,7 +43,7 @@ __device__ void gather_through_ring(const span_source<T>& source, const Composit
     filled[stage].wait(parity);
     const vector* const from = stages + stage * vectors_of_tile;
     const std::int64_t first = source.head + tile * vectors_of_tile * width;
-    if constexpr (Composite::has_any_state) {
+    if constexpr (Composite::has_any_spill) {
       // Several vectors at once: an exact sum looks at the range of all of them.
 #pragma unroll 1
       for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += Loads * static_cast<int>(blockDim.x)) {
@@ -55,14 +55,14 @@ __device__ void gather_through_ring(const span_source<T>& source, const Composit
           rows += at < vectors_of_tile ? 1 : 0;
           v[j] = from[at < vectors_of_tile ? at : k];
         }
-        c.template fold_tile<Loads, width>(state, v[0].element, first + std::int64_t{k} * width,
-                                           std::int64_t{blockDim.x} * width, rows);
+        c.fold_batch(state, tile_batch<Loads, width, T>{v[0].element, first + std::int64_t{k} * width,
+                                                        std::int64_t{blockDim.x} * width, rows});
       }
     } else {
 #pragma unroll 4
       for (int k = static_cast<int>(threadIdx.x); k < vectors_of_tile; k += static_cast<int>(blockDim.x)) {
         const vector v = from[k];
-        c.template fold_tile<1, width>(state, v.element, first + std::int64_t{k} * width, 0, 1);
+        c.fold_batch(state, tile_batch<1, width, T>{v.element, first + std::int64_t{k} * width, 0});
       }
     }
     __syncthreads();  // everybody has read the stage before it is filled again

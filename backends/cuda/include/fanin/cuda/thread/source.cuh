@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/batch.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reduce.hpp>
@@ -89,11 +90,16 @@ struct span_source {
   __device__ const vector* first_vector() const { return reinterpret_cast<const vector*>(data + head); }
   __device__ vector load(std::int64_t at) const { return load_vector(data + head + at * width); }
 
-  /// Folds a tile of vectors `step` vectors apart, the first of them number `at`: see composite::fold_tile.
+  /// A tile of vectors `step` vectors apart, the first of them number `at`.
+  template <int Rows>
+  __device__ tile_batch<Rows, width, T> batch(const vector (&v)[Rows], std::int64_t at, std::int64_t step,
+                                              int rows) const {
+    return {v[0].element, head + at * width, step * width, rows};
+  }
   template <int Rows, class Composite>
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
                        std::int64_t at, std::int64_t step, int rows) const {
-    c.template fold_tile<Rows, width>(state, v[0].element, head + at * width, step * width, rows);
+    c.fold_batch(state, batch(v, at, step, rows));
   }
 
   template <class Composite>
@@ -139,7 +145,7 @@ struct transformed_source {
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
                        std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, K...>) const {
     const value_type values[] = {value<K % width>(v[K / width], std::index_sequence_for<T...>{})...};
-    c.template fold_tile<Rows, width>(state, values, head + at * width, step * width, rows);
+    c.fold_batch(state, tile_batch<Rows, width, value_type>{values, head + at * width, step * width, rows});
   }
   template <int K, std::size_t... I>
   __device__ value_type value(const vector& v, std::index_sequence<I...>) const {

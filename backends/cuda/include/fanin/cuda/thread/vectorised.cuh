@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/batch.hpp>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
@@ -13,41 +14,51 @@
 
 namespace fanin::detail {
 
-/// Rounds of one tile of Count values a thread, for reducers that tell the effort (see composite::effort): load(at,
-/// tile) and tile.values() give them, fold_easy(tile, at, effort) takes those of an effort, fold(tile, at) any. `mine`
-/// goes up and `left` goes down by `round` until less than one is left. By whole warps.
+/// Rounds of one tile a thread, for reducers that have levels (see fanin/batch.hpp): load(at, tile) fills a tile, and
+/// batch_of(tile, at) are its elements. `mine` goes up and `left` goes down by `round` until less than one is left. By
+/// whole warps.
 ///
 /// The loop calls nothing and everything in it stays in registers: what is live across a call lies in local memory, and
 /// where the next loads' addresses came from there, exact sums ran at 0.7 of the bandwidth on an H200.
-template <int Count, class Tile, class Composite, class Load, class FoldEasy, class Fold>
-__device__ void fold_by_effort(const Composite& c, typename Composite::state_type& state, std::int64_t& mine,
-                               std::int64_t& left, std::int64_t round, const Load& load, const FoldEasy& fold_easy,
-                               const Fold& fold) {
+template <class Tile, class Composite, class Load, class BatchOf>
+__device__ void fold_by_level(const Composite& c, typename Composite::state_type& state, std::int64_t& mine,
+                              std::int64_t& left, std::int64_t round, const Load& load, const BatchOf& batch_of) {
   while (left >= round) {
     Tile tile;
-    bool is_easy = true;
+    bool is_fast = true;
     do {
       load(mine, tile);
       all_loads_first();
       left -= round;
       mine += round;
-      const unsigned effort = c.template effort<Count>(state, tile.values());
-      if (all_in_warp(effort == 0)) {
-        fold_easy(tile, mine - round, 0);
+      const unsigned level = c.fast_level(state, batch_of(tile, mine - round));
+      if (all_in_warp(level == 0)) {
+        c.fold_fast(state, batch_of(tile, mine - round), 0);
       } else {
-        const unsigned most = most_in_warp(effort);
-        is_easy = most != too_much;
-        if (is_easy) fold_easy(tile, mine - round, most);
+        const unsigned greatest = most_in_warp(level);
+        is_fast = greatest != no_fast_level;
+        if (is_fast) c.fold_fast(state, batch_of(tile, mine - round), greatest);
       }
-    } while (is_easy && left >= round);
-    if (!is_easy) {
+    } while (is_fast && left >= round);
+    if (!is_fast) {
       const volatile std::int64_t kept[] = {mine, left};  // not across the call
-      fold(tile, kept[0] - round);
+      c.fold_batch(state, batch_of(tile, kept[0] - round));
       mine = kept[0];
       left = kept[1];
     }
   }
 }
+
+/// Whether it is for a source whose tiles are such batches.
+template <class Source, class Composite, int Rows, int Columns>
+inline constexpr bool has_levels_for = [] {
+  if constexpr (Source::value_size == 0) {
+    return false;
+  } else {
+    using value_type = typename Source::value_type;
+    return Composite::template has_levels<tile_batch<Rows, Columns, value_type>, value_type>;
+  }
+}();
 
 /// Rounds of one tile per block, a tile being Loads vectors for each thread, contiguous per block (a wide grid stride
 /// fell to half the bandwidth); what is left is spread over the whole grid, so that the last round is as even as the
@@ -68,19 +79,14 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
 #pragma unroll
     for (int k = 0; k < Loads; ++k) v[k] = source.load(at + k * static_cast<std::int64_t>(blockDim.x));
   };
-  if constexpr (is_one_array<Source> && Composite::template has_effort<typename Source::value_type>) {
+  if constexpr (is_one_array<Source> && has_levels_for<Source, Composite, Loads, Source::width>) {
     struct tile {
       vector v[Loads];
-      __device__ const typename Source::value_type* values() const { return v[0].element; }
     };
     std::int64_t left = count - done;
-    fold_by_effort<Loads * Source::width, tile>(
+    fold_by_level<tile>(
         c, state, mine, left, round, [&](std::int64_t at, tile& t) { load(at, t.v); },
-        [&](const tile& t, std::int64_t at, unsigned effort) {
-          c.template fold_easy<Loads, Source::width>(state, t.values(), source.head + at * Source::width,
-                                                     std::int64_t{blockDim.x} * Source::width, effort);
-        },
-        [&](const tile& t, std::int64_t at) { source.fold(c, state, t.v, at, blockDim.x, Loads); });
+        [&](const tile& t, std::int64_t at) { return source.batch(t.v, at, blockDim.x, Loads); });
     done = count - left;
   } else {
 #pragma unroll 1
@@ -119,7 +125,7 @@ __device__ void accumulate_values(const Source& source, const Composite& c, type
                                   std::int64_t first, std::int64_t step, std::integer_sequence<int, K...>) {
   const typename Source::value_type value[] = {source.value(first + K * step)...};
   all_loads_first();
-  c.template fold_tile<sizeof...(K), 1>(state, value, source.index(first), step, sizeof...(K));
+  c.fold_batch(state, tile_batch<sizeof...(K), 1, typename Source::value_type>{value, source.index(first), step});
 }
 
 /// Whether Count values of a source can be held before they are folded.
@@ -131,16 +137,6 @@ inline constexpr bool values_fit_registers = [] {
   } else {
     return Source::value_size * Count <= most_bytes &&
            std::is_trivially_default_constructible_v<typename Source::value_type>;
-  }
-}();
-
-/// Whether a reducer tells the effort of a source's values.
-template <class Source, class Composite, int Count>
-inline constexpr bool tells_effort_of = [] {
-  if constexpr (values_fit_registers<Source, Count>) {
-    return Composite::template has_effort<typename Source::value_type>;
-  } else {
-    return false;
   }
 }();
 
@@ -179,7 +175,7 @@ __device__ void gather_rest(const Source& source, const Composite& c, typename C
     for (int k = 1; k < Count; ++k) {
       if (k >= rows) value[k] = value[0];
     }
-    c.template fold_tile<Count, 1>(state, value, source.index(mine), threads, rows);
+    c.fold_batch(state, tile_batch<Count, 1, typename Source::value_type>{value, source.index(mine), threads, rows});
   } else {
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
@@ -199,25 +195,20 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
 
   std::int64_t done = 0;
   std::int64_t mine = static_cast<std::int64_t>(blockIdx.x) * blockDim.x * Elements + threadIdx.x;
-  if constexpr (tells_effort_of<Source, Composite, Elements>) {
+  if constexpr (values_fit_registers<Source, Elements> && has_levels_for<Source, Composite, Elements, 1>) {
+    using value_type = typename Source::value_type;
     struct tile {
-      typename Source::value_type value[Elements];
-      __device__ const typename Source::value_type* values() const { return value; }
+      value_type value[Elements];
     };
     std::int64_t left = source.count;
-    fold_by_effort<Elements, tile>(
+    fold_by_level<tile>(
         c, state, mine, left, round,
         [&](std::int64_t at, tile& t) {
 #pragma unroll
           for (int k = 0; k < Elements; ++k) t.value[k] = source.value(at + k * static_cast<std::int64_t>(blockDim.x));
         },
-        [&](const tile& t, std::int64_t at, unsigned effort) {
-          c.template fold_easy<Elements, 1>(state, t.value, source.index(at), static_cast<std::int64_t>(blockDim.x),
-                                            effort);
-        },
         [&](const tile& t, std::int64_t at) {
-          c.template fold_tile<Elements, 1>(state, t.value, source.index(at), static_cast<std::int64_t>(blockDim.x),
-                                            Elements);
+          return tile_batch<Elements, 1, value_type>{t.value, source.index(at), static_cast<std::int64_t>(blockDim.x)};
         });
     done = source.count - left;
   } else {
