@@ -106,7 +106,7 @@ def shuffle():
 def global_pairs(title, order, note_of):
     fig = Figure(title, 8)
     fig.frame(0, 7, "a block of 8 threads, one element each")
-    fig.row(numbers(8), "input", "elements", "the first step reads the array\nand writes scratch")
+    fig.row(numbers(8), "input", "elements", "the first step reads the array\nand writes the workspace")
     tree(fig, 8, "global", order, note_of)
     second_pass(fig)
     return fig.write("Drawn with a block of 8 threads for 512.")
@@ -189,7 +189,7 @@ def global_unroll():
         "global_unroll: four chunks first, then a tree without a loop",
         4,
         "global",
-        "sums of the columns,\nin global scratch",
+        "sums of the columns,\nin the workspace",
     )
     tree(fig, 8, "global", "interleaved", lambda half, _: f"a step of its own, for {half}", stop=4, first=False)
     for half in (2, 1):

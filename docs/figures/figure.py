@@ -31,7 +31,7 @@ text { font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1b243
 
 KINDS = {
     "input": "the array (never written)",
-    "global": "global scratch",
+    "global": "workspace",
     "shared": "shared memory",
     "registers": "registers",
     "host": "host",

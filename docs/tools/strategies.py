@@ -54,10 +54,10 @@ MARK = re.compile(r"(<!-- generated: ([^>]+?) -->)(.*?)(<!-- end -->)", re.DOTAL
 
 def facts(program):
     """The catalogue's rows, by running `program`, or by compiling catalogue_facts.cpp where none is given."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as folder:
         if program is None:
             compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
-            program = pathlib.Path(scratch) / "catalogue_facts"
+            program = pathlib.Path(folder) / "catalogue_facts"
             source = ROOT / "docs/tools/catalogue_facts.cpp"
             include = ROOT / "backends/cuda/include"
             subprocess.run([compiler, "-std=c++20", f"-I{include}", str(source), "-o", str(program)], check=True)

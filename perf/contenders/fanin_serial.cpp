@@ -48,7 +48,7 @@ void add_fanin_serial(registry& to) {
   to.add(of_family(described("left_to_right"), family<left_to_right>{}));
   contender halving = described("recursive_halving");
   halving.halving = true;
-  // Each call takes scratch for n / 2 accumulators from the system.
+  // Each call takes workspace for n / 2 accumulators from the system.
   halving.largest = std::int64_t{1} << 22;
   to.add(of_family(halving, family_of_rounding<recursive_halving>{}));
 }

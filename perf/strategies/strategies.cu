@@ -155,7 +155,7 @@ void compare(json& rows, fanin::cuda& gpu, const char* type, const settings& ask
   for (const std::int64_t n : asked.sizes) {
     fanin::cuda_catalogue::for_each([&]<class Strategy>(Strategy) {
       if (!asked.only.empty() && asked.only != Strategy::name) return;
-      fanin::cuda own(gpu.stream());  // its scratch goes with it: up to an accumulator for every element
+      fanin::cuda own(gpu.stream());  // its workspace goes with it: up to an accumulator for every element
       const fanin::cuda_tuning none;
       add_row<Strategy>(rows, own, type, n, "own", measure<Strategy>(own, data, n, none, asked.series), none);
       const fanin::cuda_tuning same{.block_size = 256};

@@ -94,7 +94,7 @@ TEST_F(cuda_blocking, a_reducer_with_members_is_joined_on_the_device) {
 }
 
 /// What an object keeps does not grow with n, and no call of a size asks for more than the first did.
-TEST_F(cuda_blocking, scratch_stays_below_a_megabyte) {
+TEST_F(cuda_blocking, workspace_stays_below_a_megabyte) {
   fanin::cuda gpu;
   const placed<double, fanin::cuda> x(gpu, make_data<double>(data::random_signed, 5'000'000));
   destination<double, fanin::cuda> out(gpu);
@@ -108,12 +108,12 @@ TEST_F(cuda_blocking, scratch_stays_below_a_megabyte) {
       gpu.synchronize();
     };
     all_calls();
-    const auto allocations = gpu.scratch_allocations();
-    const auto bytes = gpu.scratch_bytes();
+    const auto allocations = gpu.workspace_allocations();
+    const auto bytes = gpu.workspace_bytes();
     EXPECT_LT(bytes, std::size_t{1} << 20) << "n = " << n;
     for (int round = 0; round < 20; ++round) all_calls();
-    EXPECT_EQ(gpu.scratch_allocations(), allocations) << "n = " << n;
-    EXPECT_EQ(gpu.scratch_bytes(), bytes) << "n = " << n;
+    EXPECT_EQ(gpu.workspace_allocations(), allocations) << "n = " << n;
+    EXPECT_EQ(gpu.workspace_bytes(), bytes) << "n = " << n;
   }
 }
 

@@ -24,7 +24,7 @@ TYPED_TEST(catalogue_large, words_beyond_two_to_the_31) {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total));
   if (free < static_cast<std::size_t>(n) * 4 + (std::size_t{1} << 30)) {
-    GTEST_SKIP() << "8.6 GB of GPU memory and some scratch are not free";
+    GTEST_SKIP() << "8.6 GB of GPU memory and some workspace are not free";
   }
   fanin::cuda gpu;
   fanin::buffer<std::uint32_t, fanin::cuda> x(gpu, n);

@@ -89,7 +89,7 @@ TYPED_TEST_P(catalogue, other_grid_stages) {
   this->template check_finish<grid::last_block>(gpu, x);
   this->template check_finish<grid::watching_block>(gpu, x);
   this->template check_finish<grid::launch_per_halving>(gpu, x);
-  // And the row's own again, on the same object and its scratch.
+  // And the row's own again, on the same object and its workspace.
   for (const std::size_t n : row_sizes()) expect_sum<TypeParam>(gpu, x, n, {});
 }
 
@@ -174,7 +174,7 @@ TYPED_TEST_P(catalogue, into_and_in_graphs) {
       x.renew(std::move(numbers));
       graph.launch(gpu.stream());
       ASSERT_TRUE(is_sum_of(x.host(0, n), out.get(), 0.0)) << "replay " << round;
-      // A blocking call between replays has scratch of its own.
+      // A blocking call between replays has workspace of its own.
       if (round % 5 == 0) {
         expect_sum<TypeParam>(gpu, x, 99'999, {});
       }

@@ -5,9 +5,9 @@
 
 #include "cuda/catalogue_support.hpp"
 
-/// Every row of a list with every grid stage that has a meaning, in turns on one object and its scratch: blocking, in
-/// the stream's order, and as a graph, whose scratch goes on to the next graph. In the data every word of 32 bits is
-/// the same small number, and so it is in what the stages leave in scratch: each may pass for a launch's number, a
+/// Every row of a list with every grid stage that has a meaning, in turns on one object and its workspace: blocking, in
+/// the stream's order, and as a graph, whose workspace goes on to the next graph. In the data every word of 32 bits is
+/// the same small number, and so it is in what the stages leave in workspace: each may pass for a launch's number, a
 /// ticket or a count, and a launch that takes another's words for its own gives a wrong sum. The kernels are those that
 /// catalogue_rows.hpp instantiates.
 namespace fanin_test {

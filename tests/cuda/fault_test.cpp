@@ -224,7 +224,7 @@ void sum_in_large_blocks() {
 
 /// What was made before a reset says so in words, and takes nothing along when it goes away.
 [[noreturn]] void objects_after_a_reset() {
-  // Of a stream that the reset leaves as it is; its scratch is the first block of all.
+  // Of a stream that the reset leaves as it is; its workspace is the first block of all.
   auto legacy = std::make_unique<fanin::cuda>(cudaStream_t{nullptr});
   fanin::parallel_reduce(fanin::range(*legacy, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
   auto& of_thread = fanin::backend<fanin::cuda>::default_object();

@@ -10,14 +10,14 @@
 #include "cuda/gpu_test.hpp"
 #include "support/user_reducers.hpp"
 
-/// What blocks hand each other of a reducer of one's own: what their threads drained, and scratch only where something
+/// What blocks hand each other of a reducer of one's own: what their threads drained, and spills only where something
 /// is there.
 namespace fanin_test {
 namespace {
 
 using cuda_flushes = gpu_test;
 
-/// Small numbers; multiples of different units; some that only scratch takes; nothing else; blocks of each kind.
+/// Small numbers; multiples of different units; some that only the spill takes; nothing else; blocks of each kind.
 std::vector<std::vector<std::int64_t>> telling_arrays(std::size_t n) {
   std::mt19937_64 random(n);
   std::uniform_int_distribution<std::int64_t> small(-3, 3);

@@ -130,8 +130,8 @@ void expect_coverage(std::int64_t first, std::int64_t count, const std::string& 
     std::int64_t total = 0;
     const auto c = fanin::detail::make_composite(Reducer{visits.data(), first, &wrong});
     for_every_thread(blocks, threads, [&] {
-      auto scratch = c.identity();
-      auto state = c.begin(scratch);
+      auto spill = c.identity();
+      auto state = c.begin(spill);
       gather(c, state);
       total += fanin::get<0>(state);
     });
@@ -168,8 +168,8 @@ void check_fold_n(std::int64_t first, std::int64_t count, unsigned threads, int 
   bool wrong = false;
   const auto c = fanin::detail::make_composite(record<std::int64_t>{visits.data(), first, &wrong});
   for_every_thread(blocks, threads, [&] {
-    auto scratch = c.identity();
-    auto state = c.begin(scratch);
+    auto spill = c.identity();
+    auto state = c.begin(spill);
     fanin::detail::gather_fold_n(source, c, state, chunks);
   });
   EXPECT_FALSE(wrong);

@@ -118,14 +118,14 @@ TEST_F(cuda_graphs, two_parallel_nodes_replayed_a_thousand_times) {
     graph = std::make_unique<replay>(
         capture_two(gpu.stream(), a, b, std::as_const(x).span(), total.pointer(), least.pointer()));
     EXPECT_STREQ(a.last_launch().strategy, "one_pass");
-    EXPECT_GT(a.last_launch().grid_size, 1) << "one block alone would use no scratch";
+    EXPECT_GT(a.last_launch().grid_size, 1) << "one block alone would use no workspace";
     EXPECT_GT(b.last_launch().grid_size, 1);
   }
   for (std::int64_t round = 0; round < 1'000; ++round) {
     round_there.copy_from(std::vector<std::int64_t>{round * 77'777});
     fanin::parallel_for(fanin::range(gpu, n), renew{x.data(), round_there.data()});
     graph->launch(gpu.stream());
-    // A blocking call of the same object between replays has scratch of its own.
+    // A blocking call of the same object between replays has workspace of its own.
     if (round % 100 == 0) fanin::reduce(gpu, x, sum);
     const auto expected = expect_round(round * 77'777, n);
     ASSERT_EQ(total.get(), expected.total) << "round " << round;
@@ -328,8 +328,8 @@ TEST_F(cuda_graphs, calls_on_other_streams_leave_a_capture_valid) {
       {"questions",
        [&] {
          EXPECT_EQ(gpu.last_launch().launches, 1);
-         EXPECT_GT(gpu.scratch_bytes(), 0U);
-         EXPECT_GT(gpu.scratch_allocations(), 0);
+         EXPECT_GT(gpu.workspace_bytes(), 0U);
+         EXPECT_GT(gpu.workspace_allocations(), 0);
        }},
       {"refused arguments", [&] { EXPECT_THROW(fanin::reduce(gpu, host, sum), fanin::invalid_argument); }},
   };
@@ -459,7 +459,7 @@ struct counting_resource {
   }
 };
 
-/// An application's memory, in stream order: for scratch, for graphs, for buffers; all of it is given back.
+/// An application's memory, in stream order: for workspace, for graphs, for buffers; all of it is given back.
 TEST_F(cuda_graphs, take_memory_of_a_resource) {
   counting_resource memory;
   test_stream stream;
@@ -484,14 +484,14 @@ TEST_F(cuda_graphs, take_memory_of_a_resource) {
         EXPECT_EQ(fanin::reduce(halving, part, sum), of_part);
       }
     }
-    EXPECT_EQ(memory.out, static_cast<std::int64_t>(8'000'000 + gpu.scratch_bytes())) << "what was outgrown was kept";
+    EXPECT_EQ(memory.out, static_cast<std::int64_t>(8'000'000 + gpu.workspace_bytes())) << "what was outgrown was kept";
     const std::int64_t of_object = memory.out;
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
     fanin::reduce_into(out.pointer(), gpu, x, sum);
     { const fanin::buffer<std::int64_t, fanin::cuda> while_capturing(gpu, 1'000); }
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(stream.get(), &captured));
-    EXPECT_GT(memory.out, of_object) << "the graph's scratch is from elsewhere";
+    EXPECT_GT(memory.out, of_object) << "the graph's workspace is from elsewhere";
     graph = std::make_unique<replay>(captured);
     graph->launch(stream.get());
     check(cudaStreamSynchronize(stream.get()));
@@ -505,7 +505,7 @@ TEST_F(cuda_graphs, take_memory_of_a_resource) {
     fanin::reduce(other, x, fanin::min_max_loc<std::int64_t>{});
     EXPECT_EQ(fanin::reduce(gpu, x, sum), expected);
   }
-  EXPECT_GT(memory.out, 0) << "the graph lost its scratch";
+  EXPECT_GT(memory.out, 0) << "the graph lost its workspace";
   graph.reset();
   EXPECT_TRUE(comes_true(plain, [&] { return memory.out == 0; })) << memory.out << " bytes were not given back";
 }
@@ -576,8 +576,8 @@ TEST(cuda_resources, of_every_form) {
   static_assert(fanin::detail::shape_of_resource<std::vector<int>>() == fanin::detail::resource_shape::none);
 }
 
-/// Scratch of graphs that are gone is used again: capturing over and over does not grow without bound.
-TEST_F(cuda_graphs, scratch_of_destroyed_graphs_is_used_again) {
+/// Workspace of graphs that are gone is used again: capturing over and over does not grow without bound.
+TEST_F(cuda_graphs, workspace_of_destroyed_graphs_is_used_again) {
   fanin::cuda gpu;
   placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::random_signed, 1'000'000));
   destination<std::int64_t, fanin::cuda> out(gpu);
@@ -592,11 +592,11 @@ TEST_F(cuda_graphs, scratch_of_destroyed_graphs_is_used_again) {
     if (round % 50 == 0) ASSERT_EQ(out.get(), expected);
     gpu.synchronize();
   }
-  EXPECT_LT(gpu.scratch_allocations(), 100);
+  EXPECT_LT(gpu.workspace_allocations(), 100);
 }
 
-/// Large scratch of graphs goes back when they are gone; so does what is left when memory is short.
-TEST_F(cuda_graphs, scratch_of_destroyed_graphs_goes_back) {
+/// Large workspace of graphs goes back when they are gone; so does what is left when memory is short.
+TEST_F(cuda_graphs, workspace_of_destroyed_graphs_goes_back) {
   fanin::cuda gpu;
   destination<std::int64_t, fanin::cuda> out(gpu);
   const auto halving = gpu.with<fanin::cuda_strategy::global_halving>();

@@ -146,8 +146,8 @@ TEST_F(cuda_bulk_copies, go_round_the_ring) {
   }
 }
 
-/// One object, whose scratch the stages use in turns: tagged units must not pass for partial results, nor a ticket for
-/// a number of launches.
+/// One object, whose workspace the stages use in turns: tagged units must not pass for partial results, nor a ticket
+/// for a number of launches.
 TEST_F(cuda_grid_stages, take_turns) {
   fanin::cuda gpu;
   const arrays x(gpu);

@@ -181,7 +181,7 @@ TEST_F(cuda_objects, take_what_a_device_reaches) {
   check(cudaFree(managed));
 }
 
-/// cudaStreamPerThread is another stream in every thread, over one object's scratch.
+/// cudaStreamPerThread is another stream in every thread, over one object's workspace.
 TEST_F(cuda_objects, refuse_the_stream_that_is_another_one_in_every_thread) {
   expect_invalid([] { fanin::cuda gpu(cudaStreamPerThread); }, "cudaStreamPerThread");
   fanin::cuda legacy(cudaStreamLegacy);
@@ -255,7 +255,7 @@ TEST_F(cuda_objects, of_two_devices) {
   EXPECT_EQ(of_second->device(), 1);
   check(cudaDeviceSynchronize());
   check(cudaSetDevice(0));
-  const auto halving = of_second->with<fanin::cuda_strategy::global_halving>();  // 256 MiB of scratch
+  const auto halving = of_second->with<fanin::cuda_strategy::global_halving>();  // 256 MiB of workspace
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(halving, std::int64_t{1} << 26), index_itself{}, sum),
             sum_of_indices(std::size_t{1} << 26));
   of_second.reset();

@@ -139,7 +139,7 @@ TEST_F(cuda_sanitizer, elements_of_every_size) {
   }
 }
 
-/// Of moderate numbers, which stay out of scratch, and of any.
+/// Of moderate numbers, which stay out of workspace, and of any.
 TEST_F(cuda_sanitizer, exact_sums) {
   fanin::cuda gpu;
   for (const std::size_t n : small_sizes) {

@@ -11,7 +11,7 @@
 #include "support/in_threads.hpp"
 #include "support/user_reducers.hpp"
 
-/// Streams: who waits for whom, and what may run beside what; scratch while work is in flight.
+/// Streams: who waits for whom, and what may run beside what; workspace while work is in flight.
 namespace fanin_test {
 namespace {
 
@@ -105,23 +105,23 @@ TEST_F(cuda_streams, nothing_is_allocated_after_the_first_call) {
     fanin::reduce_into(out.data(), gpu, part, sum);
     gpu.synchronize();
   };
-  EXPECT_EQ(gpu.scratch_allocations(), 0);
+  EXPECT_EQ(gpu.workspace_allocations(), 0);
   all_calls(x.size());
-  const auto after_first = gpu.scratch_allocations();
+  const auto after_first = gpu.workspace_allocations();
   EXPECT_GT(after_first, 0);
-  EXPECT_GT(gpu.scratch_bytes(), 0U);
+  EXPECT_GT(gpu.workspace_bytes(), 0U);
   std::size_t free_before = 0;
   std::size_t free_after = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free_before, &total));
   for (int round = 0; round < 100; ++round) all_calls(x.size() >> (round % 20));
-  EXPECT_EQ(gpu.scratch_allocations(), after_first);
+  EXPECT_EQ(gpu.workspace_allocations(), after_first);
   check(cudaMemGetInfo(&free_after, &total));
   EXPECT_EQ(free_before, free_after);
 }
 
-/// Scratch grows by larger accumulators while smaller ones are in flight: all of them arrive whole.
-TEST_F(cuda_streams, scratch_grows_under_way) {
+/// Workspace grows by larger accumulators while smaller ones are in flight: all of them arrive whole.
+TEST_F(cuda_streams, workspace_grows_under_way) {
   for (int round = 0; round < 20; ++round) {
     fanin::cuda gpu;
     const std::size_t n = 2'000'001;
@@ -335,7 +335,7 @@ struct slow_index {
   }
 };
 
-/// The same between two reductions of one object, which have one scratch.
+/// The same between two reductions of one object, which have one workspace.
 TEST_F(cuda_streams, early_kernels_of_others_between_reductions) {
   if (!starts_kernels_early()) GTEST_SKIP() << "kernels start early from compute capability 9.0 on";
   fanin::cuda gpu;

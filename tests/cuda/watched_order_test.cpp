@@ -126,27 +126,27 @@ TEST(cuda_watched_order, is_followed_where_the_host_rounds_as_a_device) {
   EXPECT_TRUE(fanin::detail::rounds_as_device());
 }
 
-/// Whether a row that hands over tagged units gets scratch that holds nothing else, and every other row plain scratch.
+/// Whether a row that hands over tagged units gets memory that holds nothing else, and every other row plain memory.
 template <class Strategy, class Reducer>
-constexpr bool has_scratch_of_its_kind() {
+constexpr bool has_workspace_of_its_kind() {
   if constexpr (fanin::cuda_strategy_tag<Strategy>) {
     using all = fanin::detail::composite<Reducer>;
     using work = fanin::detail::workspace_of<Strategy, all>;
-    constexpr bool holds_units = std::is_same_v<decltype(work::scratch), fanin::detail::watched_scratch>;
+    constexpr bool holds_units = std::is_same_v<decltype(work::memory), fanin::detail::watched_memory>;
     return holds_units == fanin::detail::is_watched<Strategy, all> &&
-           holds_units != requires(work w) { w.scratch.partials; };
+           holds_units != requires(work w) { w.memory.partials; };
   } else {
     return true;
   }
 }
 
-TEST(cuda_watched_scratch, is_of_a_type_of_its_own) {
+TEST(cuda_watched_memory, is_of_a_type_of_its_own) {
   using fanin::cuda_stage::grid;
   fanin::cuda_catalogue::for_each([]<class Row>(Row) {
     using watched = fanin::cuda_strategy::finished_by<Row, grid::watching_block>;
-    static_assert(has_scratch_of_its_kind<Row, fanin::sum<std::uint32_t>>());
-    static_assert(has_scratch_of_its_kind<watched, fanin::sum<std::uint32_t>>());
-    static_assert(has_scratch_of_its_kind<watched, fanin::min_max_loc<double>>());
+    static_assert(has_workspace_of_its_kind<Row, fanin::sum<std::uint32_t>>());
+    static_assert(has_workspace_of_its_kind<watched, fanin::sum<std::uint32_t>>());
+    static_assert(has_workspace_of_its_kind<watched, fanin::min_max_loc<double>>());
   });
   SUCCEED() << "compiled";
 }

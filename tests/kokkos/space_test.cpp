@@ -353,14 +353,14 @@ TYPED_TEST(kokkos_space, views_of_several_dimensions_go_together_in_one_layout) 
 }
 
 /// What spaces do whose blocks cannot hold the accumulator; run here on every space.
-TYPED_TEST(kokkos_space, accumulators_may_merge_through_scratch) {
+TYPED_TEST(kokkos_space, accumulators_may_merge_through_workspace) {
   fanin::kokkos<TypeParam> exec;
   auto& state = *fanin::backend<fanin::kokkos<TypeParam>>::handle(exec);
   const auto composite = fanin::detail::make_composite(histogram<750>{}, spilling_histogram<75>{});
   using slot = fanin::detail::kokkos_slot<decltype(composite)::accumulator_type>;
   for (const std::int64_t n : {0, 1, 33, 100003}) {
     const slot* from =
-        fanin::detail::reduce_through_scratch(state, exec.space(), "scratch", -5, n, scrambled_index{}, composite);
+        fanin::detail::reduce_through_workspace(state, exec.space(), "workspace", -5, n, scrambled_index{}, composite);
     exec.synchronize();
     std::vector<slot> total(1);
     fanin::copy_to_host(exec, std::span<const slot>(from, 1), std::span<slot>(total));

@@ -31,7 +31,7 @@ int wrong_results(fanin::kokkos<Space>& exec, std::int64_t scale) {
   int wrong = 0;
   fanin::buffer<fanin::tuple<std::int64_t, std::int64_t>, fanin::kokkos<Space>> out(exec, 1);
   for (int round = 0; round < rounds; ++round) {
-    // Sizes of accumulators differ between calls, so that Kokkos's scratch grows under way.
+    // Sizes of accumulators differ between calls, so that Kokkos's workspace grows under way.
     const std::int64_t n = size + round;
     const std::int64_t sum = scale * (n * (n - 1) / 2);
     const auto range = fanin::range(exec, n);

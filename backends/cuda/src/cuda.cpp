@@ -41,7 +41,7 @@ int device_of(cudaStream_t stream) {
   if (stream == cudaStreamPerThread) {
     throw invalid_argument(
         "fanin::cuda(stream): cudaStreamPerThread is another stream in every thread, and an object has one stream and "
-        "one scratch; give a stream that you made, or make a fanin::cuda() in each thread");
+        "one workspace; give a stream that you made, or make a fanin::cuda() in each thread");
   }
 #if CUDART_VERSION >= 12080
   // Of a stream that captures CUDA answers nothing more: it is taken to be the current device's.
@@ -118,12 +118,12 @@ detail::cuda_handle cuda::handle() const {
 cudaStream_t cuda::stream() const { return handle().state->stream; }
 int cuda::device() const { return handle().state->device; }
 void cuda::synchronize() const { detail::synchronize_stream(handle()); }
-std::int64_t cuda::scratch_allocations() const { return handle().state->allocations.load(); }
+std::int64_t cuda::workspace_allocations() const { return handle().state->allocations.load(); }
 
-std::size_t cuda::scratch_bytes() const {
+std::size_t cuda::workspace_bytes() const {
   auto* const state = handle().state;
   const std::lock_guard lock(state->mutex);
-  return state->plain_scratch.bytes() + state->tagged_scratch.bytes();
+  return state->plain_workspace.bytes() + state->tagged_workspace.bytes();
 }
 
 cuda_launch cuda::last_launch() const {

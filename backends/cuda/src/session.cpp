@@ -194,9 +194,9 @@ int cuda_session::device() const noexcept { return state_->device; }
 std::uint64_t cuda_session::context() const noexcept { return state_->context; }
 int cuda_session::multiprocessors() const noexcept { return state_->multiprocessors; }
 
-cuda_scratch cuda_session::scratch(partials kind, std::size_t bytes) {
-  if (capturing_) return state_->captured_scratch(bytes);
-  return state_->own_scratch(kind == partials::tagged ? state_->tagged_scratch : state_->plain_scratch, bytes);
+workspace_memory cuda_session::workspace(partials kind, std::size_t bytes) {
+  if (capturing_) return state_->captured_workspace(bytes);
+  return state_->own_workspace(kind == partials::tagged ? state_->tagged_workspace : state_->plain_workspace, bytes);
 }
 
 cuda_mailbox cuda_session::mailbox(int words) {

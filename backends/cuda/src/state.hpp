@@ -17,7 +17,7 @@
 namespace fanin::detail {
 
 /// A device block with a counter in front of the partial results.
-struct scratch_block {
+struct workspace_block {
   static constexpr std::size_t header = 256;
 
   std::uint64_t context = 0;  ///< whose memory it is, and with which that dies
@@ -26,7 +26,7 @@ struct scratch_block {
   std::shared_ptr<cuda_resource> resource;  ///< where it is from; null: cudaMalloc
 
   std::size_t bytes() const { return memory == nullptr ? 0 : header + partial_bytes; }
-  cuda_scratch view() const {
+  workspace_memory view() const {
     return {static_cast<unsigned char*>(memory) + header, partial_bytes, static_cast<unsigned*>(memory)};
   }
 };
@@ -46,11 +46,11 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   cuda_state(const cuda_state&) = delete;
   cuda_state& operator=(const cuda_state&) = delete;
 
-  /// The object's own scratch of one kind. Growing does not wait: the outgrown block goes back to its resource in the
+  /// The object's own workspace of one kind. Growing does not wait: the outgrown block goes back to its resource in the
   /// stream's order, or is freed when the stream is found at rest, or with the object.
-  cuda_scratch own_scratch(scratch_block& block, std::size_t bytes);
-  /// Scratch for one captured node, which the graph under capture keeps until it and its executables are gone.
-  cuda_scratch captured_scratch(std::size_t bytes);
+  workspace_memory own_workspace(workspace_block& block, std::size_t bytes);
+  /// Workspace for one captured node, which the graph under capture keeps until it and its executables are gone.
+  workspace_memory captured_workspace(std::size_t bytes);
   /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
   void reserve(pinned_block& block, std::size_t bytes);
 
@@ -62,9 +62,9 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   int multiprocessors = 0;
 
   std::mutex mutex;
-  scratch_block plain_scratch;
-  scratch_block tagged_scratch;
-  std::vector<scratch_block> outgrown;
+  workspace_block plain_workspace;
+  workspace_block tagged_workspace;
+  std::vector<workspace_block> outgrown;
   pinned_block mailbox;   ///< written by kernels alone: what stands in it tells whether a result is there
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;

@@ -57,7 +57,7 @@ detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, co
 /// As parallel_reduce, but writes the result to *out, memory that the backend reaches (a device pointer on CUDA), in
 /// the order of the object's stream, and may return before. What stood at *out is overwritten, never read; n == 0
 /// writes too. Capturable into a CUDA graph, of which no two executables, nor two copies as child nodes, may run at
-/// once (they share a node's scratch: docs/adr/0006). `out` and what f points to must live until the work is done;
+/// once (they share a node's workspace: docs/adr/0006). `out` and what f points to must live until the work is done;
 /// errors that arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the
 /// backend cannot reach.
 template <class Exec, class F, class... Reducer>

@@ -6,7 +6,7 @@
 
 #include <fanin/macros.hpp>
 
-/// What threads of a block do to integers that they share, for reducers with a thread_state.
+/// What threads of a block do to integers that they share, for reducers with a spill (fanin/gathering.hpp).
 namespace fanin {
 
 namespace detail {
@@ -36,7 +36,7 @@ struct shared_counter {
 }  // namespace detail
 
 /// Adds to a counter that threads of one block may share: relaxed and atomic on a device, a plain addition on the
-/// host, where scratch belongs to one thread. For thread_state reducers. In a block's shared memory 8 bytes are two
+/// host, where a spill belongs to one thread. In a block's shared memory 8 bytes are two
 /// halves: until the next barrier the upper one may lack a carry, so that atomic_exchange may take out a multiple of
 /// 2^32 too little or too much, which the counter then still gets.
 template <class T>

@@ -49,11 +49,11 @@ std::size_t bytes_of_threads(const cuda_plan& plan) {
 
 /// Gives a workspace of plain values room for so many partial results, and for what bytes_of_threads says.
 template <class Strategy, class Accumulator>
-void allocate_plain(cuda_session& session, const cuda_plan& plan, cuda_workspace<cuda_scratch>& work,
+void allocate_plain(cuda_session& session, const cuda_plan& plan, cuda_workspace<workspace_memory>& work,
                     std::size_t partials) {
   const std::size_t bytes = round_up(partials * sizeof(Accumulator));
-  work.scratch = session.scratch(cuda_session::partials::plain, bytes + bytes_of_threads<Strategy, Accumulator>(plan));
-  work.values = static_cast<unsigned char*>(work.scratch.partials) + bytes;
+  work.memory = session.workspace(cuda_session::partials::plain, bytes + bytes_of_threads<Strategy, Accumulator>(plan));
+  work.values = static_cast<unsigned char*>(work.memory.partials) + bytes;
   work.chunks = plan.chunks;
 }
 

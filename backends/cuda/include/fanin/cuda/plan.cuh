@@ -18,7 +18,7 @@ namespace fanin::detail {
 /// Blocks and threads of a reduction's first launch.
 struct cuda_plan {
   cuda_launch launch;
-  int largest_grid = 1;  ///< what scratch is sized for: a persistent grid's does not grow with n
+  int largest_grid = 1;  ///< what workspace is sized for: a persistent grid's does not grow with n
   int chunks = 1;
   cuda_session::launch_options options;
 };

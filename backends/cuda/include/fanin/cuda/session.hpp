@@ -50,7 +50,7 @@ struct cuda_handle {
 
 /// One device block that a launch combines in: partial results, and a counter, which both start as zeros. last_block
 /// leaves the counter, a ticket, at 0; watching_block counts launches in it.
-struct cuda_scratch {
+struct workspace_memory {
   void* partials = nullptr;
   std::size_t partial_bytes = 0;
   unsigned* counter = nullptr;
@@ -84,15 +84,15 @@ class cuda_session {
   std::uint64_t context() const noexcept;  ///< a number that no other one of the process has
   int multiprocessors() const noexcept;
 
-  /// What partial results are in scratch: one kind must not pass for the other.
+  /// What partial results are in workspace: one kind must not pass for the other.
   enum class partials {
     plain,   ///< accumulators as they are
     tagged,  ///< in units that carry the launch's number
   };
 
-  /// Scratch for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
+  /// Workspace for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
   /// own for a captured node, which the graph keeps.
-  cuda_scratch scratch(partials kind, std::size_t bytes);
+  workspace_memory workspace(partials kind, std::size_t bytes);
 
   /// Room for so many words, and the sequence number that says they are there. Blocking calls only.
   cuda_mailbox mailbox(int words);

@@ -20,24 +20,24 @@ struct contributor {
 /// Where the blocks of a launch leave tagged units. Nothing else is ever written there: a later launch takes every 16
 /// bytes for a unit, and of values left there one may equal its number. Hence a type of its own, which no stage can
 /// take for memory of values; launches of all kinds may share it, as the tag is a unit's last word in each.
-struct watched_scratch {
+struct watched_memory {
   tagged_unit* units = nullptr;
   std::size_t bytes = 0;
   unsigned* launches = nullptr;  ///< how many were closed
 };
 
-/// Device memory of a reduction. `Scratch` is watched_scratch where partial results are handed over in tagged units,
+/// Device memory of a reduction. `Memory` is watched_memory where partial results are handed over in tagged units,
 /// and then has room for nothing else.
-template <class Scratch>
+template <class Memory>
 struct cuda_workspace {
-  Scratch scratch = {};
+  Memory memory = {};
   void* values = nullptr;  ///< one accumulator a thread, for block stages in global memory; or left_spills
   int chunks = 1;          ///< n of fold_n
 };
 
 template <class Accumulator>
-__device__ Accumulator* partials_in(const cuda_scratch& scratch) {
-  return static_cast<Accumulator*>(scratch.partials);
+__device__ Accumulator* partials_in(const workspace_memory& memory) {
+  return static_cast<Accumulator*>(memory.partials);
 }
 
 /// The workspace of the strategy's grid stage.

@@ -45,13 +45,13 @@ template <class Space>
 using kokkos_range = Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>, Kokkos::IndexType<std::int64_t>>;
 
 /// Kokkos's CUDA reductions keep one accumulator per thread in a block's shared memory and do not work when 32 do not
-/// fit; larger ones are merged through scratch.
+/// fit; larger ones are merged through workspace.
 template <class Composite>
 inline constexpr bool fits_kokkos_block = sizeof(kokkos_slot<typename Composite::accumulator_type>) <= 1024;
 
 /// So are spills, which are updated atomically: what Kokkos passes may be a thread's local memory.
 template <class Space, class Composite>
-inline constexpr bool through_scratch =
+inline constexpr bool through_workspace =
     !is_host_space<Space> && (Composite::has_any_spill || !fits_kokkos_block<Composite>);
 
 /// How many work items share `count` indices: as many as run at once, none with only a few indices.
@@ -82,17 +82,17 @@ void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const 
   }
 }
 
-/// Reduces in the space's scratch, whatever the accumulator's size, in the instance's order. The result is the first
+/// Reduces in the space's workspace, whatever the accumulator's size, in the instance's order. The result is the first
 /// slot.
 template <class Space, class F, class Composite>
-auto* reduce_through_scratch(kokkos_state<Space>& state, const Space& space, const std::string& label,
-                             std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
+auto* reduce_through_workspace(kokkos_state<Space>& state, const Space& space, const std::string& label,
+                               std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
   using slot = kokkos_slot<typename Composite::accumulator_type>;
   using share = kokkos_share<is_host_space<Space>>;
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
   std::int64_t items = std::min(work_items(state.threads(), count), most);
-  auto* const partials = static_cast<slot*>(state.scratch(static_cast<std::size_t>(items) * sizeof(slot)));
+  auto* const partials = static_cast<slot*>(state.workspace(static_cast<std::size_t>(items) * sizeof(slot)));
   Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
                        kokkos_gather_functor<F, Composite, share>{f, c, {first, count, items}, partials});
   while (items > 1) {
@@ -110,10 +110,10 @@ typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const 
                                               std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
   return launch_alone(space, [&] {
     kokkos_slot<typename Composite::accumulator_type> total{c.identity()};
-    if constexpr (through_scratch<Space, Composite>) {
+    if constexpr (through_workspace<Space, Composite>) {
       using slot = kokkos_slot<typename Composite::accumulator_type>;
       using memory_space = typename Space::memory_space;
-      const slot* from = reduce_through_scratch(state, space, label.get(), first, count, f, c);
+      const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c);
       Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
                         Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
       space.fence("fanin::parallel_reduce: for the value");
@@ -135,10 +135,10 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
     using slot = kokkos_slot<typename Composite::accumulator_type>;
     launch_alone(space, [&] {
       slot* total = nullptr;
-      if constexpr (through_scratch<Space, Composite>) {
-        total = reduce_through_scratch(state, space, label.get(), first, count, f, c);
+      if constexpr (through_workspace<Space, Composite>) {
+        total = reduce_through_workspace(state, space, label.get(), first, count, f, c);
       } else {
-        total = static_cast<slot*>(state.scratch(sizeof(slot)));
+        total = static_cast<slot*>(state.workspace(sizeof(slot)));
         reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f, c, total);
       }
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),

@@ -45,7 +45,7 @@ inline constexpr bool is_host_space = std::is_same_v<typename Space::memory_spac
 template <class Space>
 inline constexpr bool is_synchronous = is_kokkos_serial<Space> || is_kokkos_openmp<Space> || is_kokkos_threads<Space>;
 
-/// Whether Kokkos itself lets one host thread at a time run on an instance. Others keep a reduction's scratch in the
+/// Whether Kokkos itself lets one host thread at a time run on an instance. Others keep a reduction's workspace in the
 /// instance without a lock (kokkos#3999), also between a kernel's end and the host's reading of its result.
 #if defined(KOKKOS_ENABLE_ATOMICS_BYPASS)
 template <class Space>

@@ -12,7 +12,7 @@
 
 namespace fanin::detail {
 
-/// What a fanin::kokkos owns: the execution space instance, and scratch in its memory. On the heap, so that handles
+/// What a fanin::kokkos owns: the execution space instance, and workspace in its memory. On the heap, so that handles
 /// stay valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
 template <class Space>
 class kokkos_state final : public kokkos_resource, public std::enable_shared_from_this<kokkos_state<Space>> {
@@ -36,40 +36,40 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
 
   /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size
   /// grows, after earlier work has ended. To be called with the instance to oneself.
-  void* scratch(std::size_t bytes) {
-    if (bytes > scratch_bytes_) {
+  void* workspace(std::size_t bytes) {
+    if (bytes > workspace_bytes_) {
       constexpr std::size_t page = 4096;
       const std::size_t rounded = (bytes + page - 1) / page * page;
-      free_scratch();
-      scratch_ = Kokkos::kokkos_malloc<memory_space>("fanin::kokkos scratch", rounded);
-      scratch_bytes_ = rounded;
+      free_workspace();
+      workspace_ = Kokkos::kokkos_malloc<memory_space>("fanin::kokkos workspace", rounded);
+      workspace_bytes_ = rounded;
     }
-    return scratch_;
+    return workspace_;
   }
 
  private:
   void release() noexcept override {
     try {
       space_->fence("fanin::kokkos: the end of an object");
-      free_scratch();
+      free_workspace();
     } catch (...) {
       // The device has failed; whoever synchronised was told.
     }
     space_.reset();
   }
 
-  void free_scratch() {
-    if (scratch_ == nullptr) return;
-    space_->fence("fanin::kokkos: before scratch is freed");
-    Kokkos::kokkos_free<memory_space>(scratch_);
-    scratch_ = nullptr;
-    scratch_bytes_ = 0;
+  void free_workspace() {
+    if (workspace_ == nullptr) return;
+    space_->fence("fanin::kokkos: before workspace is freed");
+    Kokkos::kokkos_free<memory_space>(workspace_);
+    workspace_ = nullptr;
+    workspace_bytes_ = 0;
   }
 
   std::optional<Space> space_;
   std::int64_t threads_;
-  void* scratch_ = nullptr;
-  std::size_t scratch_bytes_ = 0;
+  void* workspace_ = nullptr;
+  std::size_t workspace_bytes_ = 0;
 };
 
 }  // namespace fanin::detail

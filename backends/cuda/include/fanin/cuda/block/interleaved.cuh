@@ -15,7 +15,7 @@ __device__ unsigned halve(const Op& op, T* memory, unsigned left) {
 }
 
 /// The loop stays a loop: no step knows its size at compile time. Phases: ceil(log2(left)). Barriers: one a phase.
-/// Scratch: one accumulator a thread. Any block size. Wins over neighbored pairs: neighbouring threads stay busy
+/// Memory: one accumulator a thread. Any block size. Wins over neighbored pairs: neighbouring threads stay busy
 /// together and read neighbouring words.
 template <class Op, class T>
 __device__ void combine_interleaved(const Op& op, T* memory, unsigned left) {
@@ -53,7 +53,7 @@ __device__ void combine_last_warp(const Op& op, T* memory, unsigned left) {
 }
 
 /// The same loop down to 64 values, then the first warp alone, unrolled. Barriers: one for each phase above 64 values.
-/// Scratch: one accumulator a thread. Any block size. Wins the last six barriers.
+/// Memory: one accumulator a thread. Any block size. Wins the last six barriers.
 template <class Op, class T>
 __device__ void combine_interleaved_unrolled_warp(const Op& op, T* memory, unsigned left) {
 #pragma unroll 1
@@ -83,7 +83,7 @@ __device__ void combine_unrolled_to_warp(const Op& op, T* memory, unsigned& left
   block_step<64>(op, memory, left);
 }
 
-/// The whole tree without a loop. Barriers: one for each step above 64 values. Scratch: one accumulator a thread. Any
+/// The whole tree without a loop. Barriers: one for each step above 64 values. Memory: one accumulator a thread. Any
 /// block size. Wins the loop's counting and branching over interleaved_unrolled_warp.
 template <class Op, class T>
 __device__ void combine_unrolled(const Op& op, T* memory, unsigned left) {

@@ -3,7 +3,7 @@
 
 /// Trees over `left` values in memory that the block shares, one a thread, in which neighbours at a growing distance
 /// are joined. The memory is shared or global. Any number of values. The result is in memory[0], valid in thread 0.
-/// Phases: ceil(log2(left)). Barriers: one a phase. Scratch: one accumulator a thread. Any block size. All begin behind
+/// Phases: ceil(log2(left)). Barriers: one a phase. Memory: one accumulator a thread. Any block size. All begin behind
 /// a barrier.
 namespace fanin::detail {
 

@@ -9,7 +9,7 @@ namespace fanin::detail {
 
 /// The interleaved tree for accumulators too large to shuffle or to hold once a thread in shared memory: they stay with
 /// their threads and are handed down through a few slots, as many at a time as fit. Phases: ceil(log2(threads)) steps
-/// of ceil(half / slots) batches. Two barriers a batch; scratch of slot_bytes() in shared memory; any block size, of
+/// of ceil(half / slots) batches. Two barriers a batch; slot_bytes() of shared memory; any block size, of
 /// which the first `threads` threads' values are combined; the result is valid in thread 0. Ends with a barrier. Wins
 /// only where nothing else fits.
 template <std::size_t LargestAccumulator, class Op, class T>

@@ -7,7 +7,7 @@
 namespace fanin::detail {
 
 /// The unrolled tree down to 64 values, then the first warp takes two each into registers and shuffles. The result is
-/// in memory[0], valid in thread 0. Barriers: one for each step above 64 values. Scratch: one accumulator a thread. Any
+/// in memory[0], valid in thread 0. Barriers: one for each step above 64 values. Memory: one accumulator a thread. Any
 /// block size. "Not a good way" (001): the point of shuffles is to need less shared memory, and all of it was used
 /// already.
 template <class Op, class T>

@@ -62,7 +62,7 @@ __device__ void combine_in_warp(const Op& op, T& value) {
 }
 
 /// Two levels of shuffles. Phases: every warp combines; lane 0 of each stores to shared memory; barrier; the first
-/// warp loads one value a warp (the identity beyond the warps there are) and combines. One barrier; scratch of 32
+/// warp loads one value a warp (the identity beyond the warps there are) and combines. One barrier; memory for 32
 /// accumulators; blocks of whole warps up to 1024 threads; the result is valid in thread 0. The caller puts a barrier
 /// before the next use. Wins wherever accumulators are small: least shared-memory traffic, least waiting.
 template <class Op, class T>

@@ -15,7 +15,7 @@ template <class Strategy, class Composite>
 struct host_finish {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
-  using workspace = cuda_workspace<cuda_scratch>;
+  using workspace = cuda_workspace<workspace_memory>;
   static constexpr bool starts_early = false;
 
   // --- On the device
@@ -26,7 +26,7 @@ struct host_finish {
   template <class Partial>
   __device__ void finish(const Partial& partial) const {
     if constexpr (partial_kind_of<Strategy, Composite> != partial_kind::of_threads) {
-      if (threadIdx.x == 0) partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.total();
+      if (threadIdx.x == 0) partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
     }
   }
 
@@ -47,7 +47,7 @@ struct host_finish {
 
     const std::size_t count = partials_of(plan.launch.grid_size, plan.launch.block_size);
     const auto* const fetched =
-        static_cast<const unsigned char*>(session.fetch(work.scratch.partials, count * sizeof(accumulator)));
+        static_cast<const unsigned char*>(session.fetch(work.memory.partials, count * sizeof(accumulator)));
     accumulator total = c.identity();
     for (std::size_t k = 0; k < count; ++k) {
       accumulator partial;

@@ -62,7 +62,7 @@ template <class Strategy, class Composite>
 struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
-  using workspace = cuda_workspace<cuda_scratch>;
+  using workspace = cuda_workspace<workspace_memory>;
   static constexpr bool starts_early = Strategy::recipe.grid == cuda_stage::grid::watching_block;
 
   // --- On the device
@@ -79,8 +79,8 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
 
   __device__ void finish(partial_in_registers<Strategy, Composite>& partial) const {
     if (self.count > 1) {
-      auto* const partials = partials_in<accumulator>(work.scratch);
-      if (!is_last_block(partial.value, self, partials, work.scratch.counter, partial.block.of_grid_stage)) return;
+      auto* const partials = partials_in<accumulator>(work.memory);
+      if (!is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
       const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
       gather_partials(partial.c, partial.value, partials, self.count, threads);
       partial.combine(threads);
@@ -90,9 +90,8 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
 
   __device__ void finish(partial_in_spill<Strategy, Composite>& partial) const {
     if (self.count > 1) {
-      auto* const partials = partials_in<accumulator>(work.scratch);
-      if (!is_last_block_with(*partial.spill, self, partials, work.scratch.counter, partial.block.of_grid_stage))
-        return;
+      auto* const partials = partials_in<accumulator>(work.memory);
+      if (!is_last_block_with(*partial.spill, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
       partial.join_all(partials, self);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());

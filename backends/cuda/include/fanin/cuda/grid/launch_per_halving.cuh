@@ -41,7 +41,7 @@ template <class Strategy, class Composite>
 struct launch_per_halving : delivering_stage<launch_per_halving<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
-  using workspace = cuda_workspace<cuda_scratch>;
+  using workspace = cuda_workspace<workspace_memory>;
 
   template <class Source>
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
@@ -52,9 +52,9 @@ struct launch_per_halving : delivering_stage<launch_per_halving<Strategy, Compos
       return static_cast<int>((std::max<std::int64_t>(count, 1) - 1) / plan.launch.block_size + 1);
     };
     std::int64_t half = source.count - source.count / 2;
-    const cuda_scratch scratch = session.scratch(
+    const workspace_memory workspace = session.workspace(
         cuda_session::partials::plain, static_cast<std::size_t>(std::max<std::int64_t>(half, 1)) * sizeof(accumulator));
-    auto* const values = static_cast<accumulator*>(scratch.partials);
+    auto* const values = static_cast<accumulator*>(workspace.partials);
     plan.launch.grid_size = blocks_for(half);
     void* arguments[] = {argument(source), argument(c), argument(values), argument(half), argument(destination)};
     session.launch(kernel, plan.launch, arguments, {});

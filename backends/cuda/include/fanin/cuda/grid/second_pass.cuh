@@ -39,7 +39,7 @@ template <class Strategy, class Composite>
 struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composite> {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
-  using workspace = cuda_workspace<cuda_scratch>;
+  using workspace = cuda_workspace<workspace_memory>;
   static constexpr bool starts_early = false;
 
   // --- On the device
@@ -55,7 +55,7 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     if (gridDim.x == 1) {
       destination.deliver(partial.result());
     } else {
-      partials_in<accumulator>(work.scratch)[blockIdx.x] = partial.total();
+      partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
     }
   }
 
@@ -76,9 +76,9 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     const std::size_t second_bytes = bytes_of(blocks_for(plan.largest_grid));
 
     workspace_of<Strategy, Composite> work;
-    work.scratch = session.scratch(cuda_session::partials::plain,
-                                   first_bytes + second_bytes + bytes_of_threads<Strategy, accumulator>(plan));
-    auto* const first = static_cast<unsigned char*>(work.scratch.partials);
+    work.memory = session.workspace(cuda_session::partials::plain,
+                                    first_bytes + second_bytes + bytes_of_threads<Strategy, accumulator>(plan));
+    auto* const first = static_cast<unsigned char*>(work.memory.partials);
     work.values = first + first_bytes + second_bytes;
     work.chunks = plan.chunks;
     const merging<Composite> merge{c};
@@ -93,11 +93,11 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     static_cast<workspace&>(of_pass) = work;
     partials from{reinterpret_cast<const accumulator*>(first), plan.launch.grid_size};
     for (bool into_second = true; from.count > 1; into_second = !into_second) {
-      of_pass.scratch.partials = into_second ? first + first_bytes : first;
+      of_pass.memory.partials = into_second ? first + first_bytes : first;
       pass.launch.grid_size = static_cast<int>(blocks_for(from.count));
       launch_reduce<Strategy>(session, pass, from, merge, of_pass, destination);
       ++plan.launch.launches;
-      from = {static_cast<const accumulator*>(of_pass.scratch.partials), pass.launch.grid_size};
+      from = {static_cast<const accumulator*>(of_pass.memory.partials), pass.launch.grid_size};
       if (pass.launch.grid_size == 1) break;
     }
     session.record(plan.launch);

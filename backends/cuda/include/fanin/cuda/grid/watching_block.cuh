@@ -49,7 +49,7 @@ template <class Strategy, class Composite>
 struct watching_block {
   using accumulator = typename Composite::accumulator_type;
   using result_type = typename Composite::result_type;
-  using workspace = cuda_workspace<watched_scratch>;
+  using workspace = cuda_workspace<watched_memory>;
   static constexpr bool starts_early = true;
 
   // --- On the device
@@ -64,7 +64,7 @@ struct watching_block {
         self{blockIdx.x / Strategy::recipe.cluster_size, gridDim.x / Strategy::recipe.cluster_size} {
     wait_for_grid_before();
     if (self.count > 1 && !destination.takes_partials && (threadIdx.x == 0 || self.finishes())) {
-      number = launch_number(work.scratch);
+      number = launch_number(work.memory);
     }
   }
 
@@ -75,17 +75,17 @@ struct watching_block {
         return;
       }
       if (!self.finishes()) {
-        if (threadIdx.x == 0) publish_partial(partial.value, self.index, work.scratch, number);
+        if (threadIdx.x == 0) publish_partial(partial.value, self.index, work.memory, number);
         return;
       }
-      gather_watched(partial.c, partial.value, self, work.scratch, number);
+      gather_watched(partial.c, partial.value, self, work.memory, number);
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count <= warp_size + 1) {
         if (threadIdx.x < warp_size) combine_in_warp(partial.c, partial.value);  // nobody else gathered anything
       } else {
         partial.combine(blockDim.x);
       }
       if (threadIdx.x == 0) destination.deliver(partial.result());
-      close_launch(work.scratch, number);
+      close_launch(work.memory, number);
       return;
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
@@ -101,7 +101,7 @@ struct watching_block {
       gather_parcels(partial, left);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
-    if (self.count > 1) close_launch(work.scratch, number);
+    if (self.count > 1) close_launch(work.memory, number);
   }
 
   // --- On the host
@@ -140,7 +140,7 @@ struct watching_block {
       __syncwarp();
       if (threadIdx.x == 0) __threadfence();
     }
-    if (threadIdx.x == 0) publish_partial(partial.parcel, self.index, work.scratch, number);
+    if (threadIdx.x == 0) publish_partial(partial.parcel, self.index, work.memory, number);
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
@@ -152,7 +152,7 @@ struct watching_block {
     __syncthreads();
 
     if (threadIdx.x != 0) partial.clear();
-    for_watched<parcel_type>(self, work.scratch, number, [&](parcel_type& parcel, unsigned block) {
+    for_watched<parcel_type>(self, work.memory, number, [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
@@ -190,9 +190,9 @@ struct watching_block {
     const std::size_t values = hands_over_parcels<Strategy, Composite> ? left_spills<accumulator>::bytes(largest_grid)
                                                                        : bytes_of_threads<Strategy, accumulator>(plan);
     workspace_of<Strategy, Composite> work;
-    work.scratch = units_scratch(
+    work.memory = units_memory(
         session, largest_grid * static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))));
-    if (values > 0) work.values = session.scratch(cuda_session::partials::plain, values).partials;
+    if (values > 0) work.values = session.workspace(cuda_session::partials::plain, values).partials;
     work.chunks = plan.chunks;
     posting posts{0, plan.launch.block_size};
     if constexpr (may_post_partials<Strategy, Composite>) {
@@ -205,8 +205,9 @@ struct watching_block {
   }
 
   /// Room for so many tagged units, and for nothing else: the one way to memory of that kind.
-  static watched_scratch units_scratch(cuda_session& session, std::size_t units) {
-    const cuda_scratch room = session.scratch(cuda_session::partials::tagged, round_up(units * sizeof(tagged_unit)));
+  static watched_memory units_memory(cuda_session& session, std::size_t units) {
+    const workspace_memory room =
+        session.workspace(cuda_session::partials::tagged, round_up(units * sizeof(tagged_unit)));
     return {static_cast<tagged_unit*>(room.partials), room.partial_bytes, room.counter};
   }
 };

@@ -12,7 +12,7 @@ namespace fanin::detail {
 /// Nobody combines: each thread leaves what it gathered in the workspace.
 template <class Strategy, class Composite>
 struct partials_of_threads {
-  using workspace = cuda_workspace<cuda_scratch>;
+  using workspace = cuda_workspace<workspace_memory>;
   struct value_type {};
   using memory_type = block_memory<Strategy, Composite>;
   const Composite& c;
@@ -27,7 +27,7 @@ struct partials_of_threads {
   template <class Source>
   __device__ void gather(const Source& source) {
     auto& partial = partials_in<typename Composite::accumulator_type>(
-        work.scratch)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
+        work.memory)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
     partial = c.identity();
     auto state = c.begin(partial);
     fanin::detail::gather<Strategy>(source, c, state, work.chunks, block, shared);

@@ -19,7 +19,7 @@ constexpr std::size_t alignment = 256;
 /// next capture, or until they are given back. Never destroyed: a graph may outlive every other object of the program.
 struct retired_blocks {
   std::mutex mutex;
-  std::vector<scratch_block> blocks;
+  std::vector<workspace_block> blocks;
 
   static retired_blocks& instance() {
     static auto* const list = new retired_blocks;
@@ -27,7 +27,7 @@ struct retired_blocks {
   }
 
   /// The smallest that will do.
-  bool take(std::uint64_t context, std::size_t bytes, scratch_block& taken) {
+  bool take(std::uint64_t context, std::size_t bytes, workspace_block& taken) {
     const std::lock_guard lock(mutex);
     auto found = blocks.end();
     for (auto block = blocks.begin(); block != blocks.end(); ++block) {
@@ -40,20 +40,20 @@ struct retired_blocks {
     return true;
   }
 
-  void put(const scratch_block& block) {
+  void put(const workspace_block& block) {
     const std::lock_guard lock(mutex);
     blocks.push_back(block);
   }
 
   /// Takes out what is to be given back, and leaves the smallest. What died with its context is left, and never
   /// touched.
-  std::vector<scratch_block> take_beyond(std::uint64_t context, std::size_t kept) {
+  std::vector<workspace_block> take_beyond(std::uint64_t context, std::size_t kept) {
     const std::lock_guard lock(mutex);
     std::sort(blocks.begin(), blocks.end(),
-              [](const scratch_block& a, const scratch_block& b) { return a.partial_bytes < b.partial_bytes; });
-    std::vector<scratch_block> beyond;
+              [](const workspace_block& a, const workspace_block& b) { return a.partial_bytes < b.partial_bytes; });
+    std::vector<workspace_block> beyond;
     std::size_t sum = 0;
-    std::erase_if(blocks, [&](const scratch_block& block) {
+    std::erase_if(blocks, [&](const workspace_block& block) {
       if (block.context != context) return false;
       if (block.resource == nullptr && (sum += block.bytes()) <= kept) return false;
       beyond.push_back(block);
@@ -64,7 +64,7 @@ struct retired_blocks {
 };
 
 void retire(void* held) {
-  auto* const block = static_cast<scratch_block*>(held);
+  auto* const block = static_cast<workspace_block*>(held);
   retired_blocks::instance().put(*block);
   delete block;
 }
@@ -79,9 +79,9 @@ void* try_malloc(std::size_t bytes) {
 }
 
 /// Zeroed in the order of `stream`.
-scratch_block allocate_block(const cuda_state& state, std::size_t bytes, cudaStream_t stream) {
-  scratch_block block{state.context, nullptr, bytes, state.resource};
-  block.memory = allocate_memory(state.resource.get(), scratch_block::header + bytes, stream);
+workspace_block allocate_block(const cuda_state& state, std::size_t bytes, cudaStream_t stream) {
+  workspace_block block{state.context, nullptr, bytes, state.resource};
+  block.memory = allocate_memory(state.resource.get(), workspace_block::header + bytes, stream);
   const cudaError_t cleared = cudaMemsetAsync(block.memory, 0, block.bytes(), stream);
   if (cleared != cudaSuccess) {
     deallocate_memory(state.resource.get(), block.memory, block.bytes(), stream);
@@ -90,7 +90,7 @@ scratch_block allocate_block(const cuda_state& state, std::size_t bytes, cudaStr
   return block;
 }
 
-void deallocate_block(const scratch_block& block, cudaStream_t stream) noexcept {
+void deallocate_block(const workspace_block& block, cudaStream_t stream) noexcept {
   if (block.memory != nullptr) deallocate_memory(block.resource.get(), block.memory, block.bytes(), stream);
 }
 
@@ -144,7 +144,7 @@ cudaStream_t stream_after_everything() {
 
 void give_back_retired(std::size_t kept) noexcept {
   try {
-    for (const scratch_block& block : retired_blocks::instance().take_beyond(current_context(), kept)) {
+    for (const workspace_block& block : retired_blocks::instance().take_beyond(current_context(), kept)) {
       deallocate_block(block, block.resource == nullptr ? nullptr : service_stream());
     }
   } catch (const std::exception&) {
@@ -153,7 +153,7 @@ void give_back_retired(std::size_t kept) noexcept {
 }
 
 void cuda_state::free_outgrown() noexcept {
-  for (const scratch_block& block : outgrown) deallocate_block(block, stream);
+  for (const workspace_block& block : outgrown) deallocate_block(block, stream);
   outgrown.clear();
 }
 
@@ -166,8 +166,8 @@ void cuda_state::release() noexcept {
     } else {
       order = stream_after_everything();
     }
-    outgrown.insert(outgrown.end(), {plain_scratch, tagged_scratch});
-    for (const scratch_block& block : outgrown) deallocate_block(block, order);
+    outgrown.insert(outgrown.end(), {plain_workspace, tagged_workspace});
+    for (const workspace_block& block : outgrown) deallocate_block(block, order);
     static_cast<void>(cudaFreeHost(mailbox.host));
     static_cast<void>(cudaFreeHost(partials.host));
     if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
@@ -177,7 +177,7 @@ void cuda_state::release() noexcept {
   }
 }
 
-cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
+workspace_memory cuda_state::own_workspace(workspace_block& block, std::size_t bytes) {
   if (block.memory == nullptr || block.partial_bytes < bytes) {
     const last_error_scope last_error;
     const relaxed_capture_scope relaxed;
@@ -199,7 +199,7 @@ cuda_scratch cuda_state::own_scratch(scratch_block& block, std::size_t bytes) {
   return block.view();
 }
 
-cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
+workspace_memory cuda_state::captured_workspace(std::size_t bytes) {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   cudaStreamCaptureStatus status{};
@@ -215,7 +215,7 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
   }
   // Not on this stream, which would capture it.
   const cudaStream_t aside = service_stream();
-  auto held = std::make_unique<scratch_block>();
+  auto held = std::make_unique<workspace_block>();
   if (resource == nullptr && retired_blocks::instance().take(context, bytes, *held)) {
     FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(held->memory, 0, held->bytes(), aside));
   } else {
@@ -229,7 +229,7 @@ cuda_scratch cuda_state::captured_scratch(std::size_t bytes) {
     retired_blocks::instance().put(*held);
     FANIN_DETAIL_CHECK_CUDA(created);
   }
-  const cuda_scratch view = held->view();
+  const workspace_memory view = held->view();
   static_cast<void>(held.release());  // now the keeper's
   const cudaError_t retained = cudaGraphRetainUserObject(graph, keeper, 1, cudaGraphUserObjectMove);
   if (retained != cudaSuccess) {
