@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <cfenv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -10,9 +9,9 @@
 
 #include <fanin/batch.hpp>
 #include <fanin/detail/exact_bins.hpp>
+#include <fanin/detail/exact_numbers.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
-#include <fanin/detail/variant.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
@@ -20,41 +19,6 @@
 /// exactly. After Demmel, Ahrens and Nguyen (EECS-2016-121), who round what falls below; here it goes to the
 /// accumulator.
 namespace fanin::detail {
-
-inline namespace FANIN_DETAIL_VARIANT {
-
-/// Whether this thread of a host does, or a device.
-FANIN_FUNCTION inline bool rounds_to_nearest() {
-  if constexpr (runs_on_device) {
-    return true;
-  } else {
-#if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
-    return (__builtin_ia32_stmxcsr() & 0x6000) == 0;  // fegetround asks another unit
-#elif defined(FE_TONEAREST)
-    return std::fegetround() == FE_TONEAREST;
-#else
-    return true;
-#endif
-  }
-}
-
-}  // namespace FANIN_DETAIL_VARIANT
-
-/// The upper half of the number from which on none gets into a window. On a host whose thread does not round to nearest
-/// that is 0: there the rest below a bin need not be a number. A device always does.
-template <bool OnDevice>
-struct bound_of_window {
-  std::uint32_t upper = 0;
-  FANIN_FUNCTION void set_for_this_thread() {
-    upper = rounds_to_nearest() ? exact_bins::upper_half_of_power(exact_bins::highest) : 0;
-  }
-  FANIN_FUNCTION std::uint32_t get() const { return upper; }
-};
-template <>
-struct bound_of_window<true> {
-  FANIN_FUNCTION void set_for_this_thread() {}
-  FANIN_FUNCTION static constexpr std::uint32_t get() { return exact_bins::upper_half_of_power(exact_bins::highest); }
-};
 
 /// The window over an accumulator, which other threads of a CUDA block may share. Whatever the window cannot hold goes
 /// there: numbers outside of its range and the rests below the last bin at once, the bins when a larger number moves
@@ -225,38 +189,10 @@ class exact_window {
   static constexpr int most_tiles_to_pass_by = 1024;
   /// Numbers that are looked at together: more would need more registers than a GPU's thread has.
   static constexpr int most_at_once = 8;
-  /// The error of a product stands up to 106 bits below it, and must be a normal number.
-  static constexpr int lowest_product = -900;
   /// The integers take so many fillings of the bins, each below 2^51.
   static constexpr int most_settled = 1 << 11;
 
   FANIN_FUNCTION std::uint32_t bound() const { return bound_.get(); }
-
-  FANIN_FUNCTION static constexpr std::uint32_t upper_of(std::uint64_t bits) {
-    return bins::upper_half(bits) & bins::no_sign;
-  }
-  /// By its bits: flush-to-zero would take a denormal number for zero.
-  template <class T>
-  FANIN_FUNCTION static bool is_zero(T x) {
-    if constexpr (std::same_as<T, float>) {
-      return std::bit_cast<std::uint32_t>(x) << 1 == 0;
-    } else {
-      const std::uint64_t bits = double_bits(x);
-      return (upper_of(bits) | static_cast<std::uint32_t>(bits)) == 0;
-    }
-  }
-  FANIN_FUNCTION static constexpr bool is_finite(std::uint64_t bits) { return (bits >> 52 & 0x7ff) != 0x7ff; }
-  FANIN_FUNCTION static constexpr bool is_normal_number(std::uint64_t bits) {
-    return is_finite(bits) && (bits >> 52 & 0x7ff) != 0;
-  }
-  FANIN_FUNCTION static bool has_normal_product(double x, double y) {
-    const std::uint64_t x_bits = double_bits(x);
-    const std::uint64_t y_bits = double_bits(y);
-    constexpr int bias = 1023;
-    const int exponents = static_cast<int>(x_bits >> 52 & 0x7ff) + static_cast<int>(y_bits >> 52 & 0x7ff) - 2 * bias;
-    return is_normal_number(x_bits) && is_normal_number(y_bits) && exponents >= lowest_product &&
-           exponents < bins::highest - 1;
-  }
 
   /// The upper half of a bound below which no window looks; a window with this limit takes nothing.
   static constexpr std::uint32_t nothing = bins::upper_half_of_power(bins::lowest);
@@ -282,35 +218,6 @@ class exact_window {
     x = rounded_difference(x, taken);
   }
 
-  template <int Count, class T = double>
-  struct some_numbers {
-    T of[Count];
-
-    FANIN_FUNCTION std::uint32_t largest_upper_half() const {
-      std::uint32_t largest = 0;
-      if constexpr (std::same_as<T, float>) {
-        constexpr std::uint32_t infinity = 0x7f80'0000;
-        unrolled<Count>([&](int i) {
-          const std::uint32_t bits = std::bit_cast<std::uint32_t>(of[i]) & bins::no_sign;
-          largest = bits > largest ? bits : largest;
-        });
-        // That of a denormal number is larger than it would be as a double.
-        return largest >= infinity ? bins::upper_half(~0ULL) : (largest >> 3) + bins::upper_half_of_power(-127);
-      } else {
-        unrolled<Count>([&](int i) {
-          const std::uint32_t upper = upper_of(double_bits(of[i]));
-          largest = upper > largest ? upper : largest;
-        });
-        return largest;
-      }
-    }
-  };
-  template <int Count, class T>
-  FANIN_FUNCTION static some_numbers<Count, T> some_of(const T* values) {
-    some_numbers<Count, T> x;
-    unrolled<Count>([&](int i) { x.of[i] = values[i]; });
-    return x;
-  }
   template <int Count>
   struct window_and_numbers {
     exact_window window;
