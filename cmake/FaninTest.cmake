@@ -24,6 +24,11 @@
 #       twice, with the build. A .cuh, or any header of a backend that needs nvcc, is compiled by nvcc.
 
 include(GoogleTest)
+# A keyword that is followed by "" has that value, which CMake before 3.31 took for granted.
+if(POLICY CMP0174)
+  cmake_policy(SET CMP0174 NEW)
+endif()
+
 find_package(GTest REQUIRED)
 
 set(fanin_test_support_dir "${CMAKE_CURRENT_LIST_DIR}")
