@@ -114,6 +114,9 @@ void expect_extremes_of(const host::loops<T>& with, std::span<const T> x) {
   }
   ASSERT_TRUE(is_same(with.lowest(x.data(), n), least.value)) << n;
   ASSERT_TRUE(is_same(with.highest(x.data(), n), most.value)) << n;
+  const auto both = with.extremes(x.data(), n);
+  ASSERT_TRUE(is_same(both.lowest, least.value)) << n;
+  ASSERT_TRUE(is_same(both.highest, most.value)) << n;
   ASSERT_EQ(with.place(x.data(), n, least.value), least.index) << n;
   ASSERT_EQ(with.place(x.data(), n, most.value), most.index) << n;
 }
@@ -132,7 +135,7 @@ void expect_extremes(const host::loops<T>& with) {
   if constexpr (std::floating_point<T>) {
     constexpr T nan = std::numeric_limits<T>::quiet_NaN();
     constexpr T infinity = std::numeric_limits<T>::infinity();
-    for (const T x : {nan, -nan, infinity, -infinity, -T{0}, std::numeric_limits<T>::denorm_min(),
+    for (const T x : {nan, -nan, infinity, -infinity, T{0}, -T{0}, std::numeric_limits<T>::denorm_min(),
                       -std::numeric_limits<T>::denorm_min()}) {
       odd.push_back(x);
     }
@@ -180,8 +183,11 @@ void expect_extremes_of_denormals(const host::loops<T>& with) {
       _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zeros
       const T least = with.lowest(x.data(), size);
       const T most = with.highest(x.data(), size);
+      const auto both = with.extremes(x.data(), size);
       const std::int64_t place = with.place(x.data(), size, least);
       _mm_setcsr(before);
+      ASSERT_TRUE(is_same(both.lowest, right.min)) << n;
+      ASSERT_TRUE(is_same(both.highest, right.max)) << n;
       ASSERT_TRUE(is_same(least, right.min)) << n;
       ASSERT_TRUE(is_same(most, right.max)) << n;
       ASSERT_EQ(place, right.min_index) << n;

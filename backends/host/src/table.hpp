@@ -2,9 +2,15 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <type_traits>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <fanin/host/loops.hpp>
 

@@ -161,27 +161,59 @@ void take_extreme(T& value, const T* from, std::int64_t n) {
     }
   });
 }
-
-/// Takes n elements, of which the first has the index `first`, into an extreme and its index. Elements that came before
-/// have smaller indices. Block by block: where it stands is looked for in a block that is better than those before.
-template <extreme Which, class T>
-void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, std::int64_t first) {
+template <class T>
+void take_extremes(min_max_value<T>& values, const T* from, std::int64_t n) {
   using word = word_t<T>;
   as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
-    const loops<word>& with = loops_of<word>();
+    if (k == 0) return;
+    const lowest_and_highest<word> found = loops_of<word>().extremes(words, k);
+    values.min = minimum(values.min, static_cast<T>(found.lowest));
+    values.max = maximum(values.max, static_cast<T>(found.highest));
+  });
+}
+
+/// Calls take(words, size, at) for blocks of n elements, the first of which has the index `first`: where an extreme
+/// stands is looked for in a block that is better than those before.
+template <class T, class Take>
+void by_blocks_of_words(const T* from, std::int64_t n, std::int64_t first, const Take& take) {
+  using word = word_t<T>;
+  as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
     while (k > 0) {
       const std::int64_t size = k < block_of<T> ? k : block_of<T>;
-      const word found = Which == extreme::lowest ? with.lowest(words, size) : with.highest(words, size);
-      const auto x = static_cast<T>(found);
-      const bool is_better = Which == extreme::lowest ? is_lower(x, value) : is_higher(x, value);
-      if (is_better || index == no_index) {
-        value = x;
-        index = first + with.place(words, size, found);
-      }
+      take(words, size, first);
       words += size;
       first += size;
       k -= size;
     }
+  });
+}
+
+/// What a block has found, into an extreme and its index. Elements that came before have smaller indices.
+template <extreme Which, class T>
+void take_place(T& value, std::int64_t& index, word_t<T> found, const word_t<T>* words, std::int64_t n,
+                std::int64_t first) {
+  const auto x = static_cast<T>(found);
+  const bool is_better = Which == extreme::lowest ? is_lower(x, value) : is_higher(x, value);
+  if (!is_better && index != no_index) return;
+  value = x;
+  index = first + loops_of<word_t<T>>().place(words, n, found);
+}
+template <extreme Which, class T>
+void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, std::int64_t first) {
+  using word = word_t<T>;
+  by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
+    const loops<word>& with = loops_of<word>();
+    const word found = Which == extreme::lowest ? with.lowest(words, size) : with.highest(words, size);
+    take_place<Which>(value, index, found, words, size, at);
+  });
+}
+template <class T>
+void take_extremes(min_max_index<T>& values, const T* from, std::int64_t n, std::int64_t first) {
+  using word = word_t<T>;
+  by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
+    const lowest_and_highest<word> found = loops_of<word>().extremes(words, size);
+    take_place<extreme::lowest>(values.min, values.min_index, found.lowest, words, size, at);
+    take_place<extreme::highest>(values.max, values.max_index, found.highest, words, size, at);
   });
 }
 
@@ -222,22 +254,11 @@ struct in_loops<max_loc<T>> : extreme_in_loops<in_loops<max_loc<T>>, max_loc<T>>
   }
 };
 
-/// Calls take(part, size, at) for parts of n elements that stay in the nearest cache: two loops read each.
-template <class T, class Take>
-constexpr void by_blocks(const T* from, std::int64_t n, const Take& take) {
-  for (std::int64_t at = 0; at < n; at += block_of<T>) {
-    take(from + at, n - at < block_of<T> ? n - at : block_of<T>, at);
-  }
-}
-
 template <class T>
   requires has_loops<T>
 struct in_loops<min_max<T>> : extreme_in_loops<in_loops<min_max<T>>, min_max<T>> {
   constexpr void fold_batch(min_max_value<T>& state, const span_batch<T>& batch) const {
-    by_blocks(batch.values, batch.count, [&](const T* part, std::int64_t size, std::int64_t) {
-      take_extreme<extreme::lowest>(state.min, part, size);
-      take_extreme<extreme::highest>(state.max, part, size);
-    });
+    take_extremes(state, batch.values, batch.count);
   }
 };
 
@@ -245,10 +266,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<min_max_loc<T>> : extreme_in_loops<in_loops<min_max_loc<T>>, min_max_loc<T>> {
   constexpr void fold_batch(min_max_index<T>& state, const span_batch<T>& batch) const {
-    by_blocks(batch.values, batch.count, [&](const T* part, std::int64_t size, std::int64_t at) {
-      take_extreme<extreme::lowest>(state.min, state.min_index, part, size, batch.first + at);
-      take_extreme<extreme::highest>(state.max, state.max_index, part, size, batch.first + at);
-    });
+    take_extremes(state, batch.values, batch.count, batch.first);
   }
 };
 

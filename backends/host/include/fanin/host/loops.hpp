@@ -33,6 +33,12 @@ struct lanes {
   FANIN_FUNCTION lanes() : taken{0} {}  // no lane is written
 };
 
+template <class T>
+struct lowest_and_highest {
+  T lowest;
+  T highest;
+};
+
 /// The loops for elements of T: float, double and the signed and unsigned integers of 1, 2, 4 and 8 bytes. Sums and
 /// products are of float, double and unsigned integers only (null for others), which wrap like the signed ones.
 template <class T>
@@ -46,6 +52,7 @@ struct loops {
   /// The extremes of n >= 1 elements, by the rules of fanin::min and fanin::max, in every mode of the thread.
   T (*lowest)(const T* from, std::int64_t n);
   T (*highest)(const T* from, std::int64_t n);
+  lowest_and_highest<T> (*extremes)(const T* from, std::int64_t n);
   /// Where `value` stands first among n elements, of which it is one: -0 and +0 differ, one NaN is as good as another.
   std::int64_t (*place)(const T* from, std::int64_t n, T value);
   /// Adds the products of the next n elements of two arrays, each rounded before it is added; null where add is.
