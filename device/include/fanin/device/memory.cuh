@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <fanin/device/tagged_unit.cuh>
+
 /// How threads of different blocks read and write the same memory, and what the compiler may not move.
 namespace fanin::detail {
 
@@ -45,32 +47,6 @@ __device__ void copy_by_threads(T* to, const T& from, unsigned worker, unsigned 
   const auto* const source = reinterpret_cast<const unit*>(&from);
   auto* const target = reinterpret_cast<unit*>(to);
   for (unsigned k = worker; k < sizeof(T) / sizeof(unit); k += workers) target[k] = source[k];
-}
-
-/// 16 bytes that are written and read as a whole, in no order with any others: three words and what says that they are
-/// there.
-struct tagged_unit {
-  std::uint32_t payload[3];
-  std::uint32_t tag;
-};
-
-__device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
-  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
-  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
-  asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
-               "l"(low), "l"(high)
-               : "memory");
-}
-
-__device__ inline tagged_unit load_unit(const tagged_unit* from) {
-  std::uint64_t low;
-  std::uint64_t high;
-  asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
-               : "=l"(low), "=l"(high)
-               : "l"(from)
-               : "memory");
-  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
-          static_cast<std::uint32_t>(high >> 32)};
 }
 
 /// By one thread, whose writes come before: draws the next of tickets 0 .. count - 1; is_last says whether it was the

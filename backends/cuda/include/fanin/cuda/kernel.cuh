@@ -16,6 +16,7 @@
 #include <fanin/cuda/partial/of_threads.cuh>
 #include <fanin/cuda/partial/parcel.cuh>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/block.cuh>
 
 namespace fanin::detail {
 
@@ -64,8 +65,8 @@ template <class Strategy, class Source, class Composite>
 __global__ void __launch_bounds__(1024)
     reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
-  extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ block_memory<Strategy, Composite> block;
+  unsigned char* const shared = memory_of_launch();
+  auto& block = object_of_block<block_memory<Strategy, Composite>>();
   const grid_stage_of<Strategy, Composite> grid(work, destination);
   typename partial_type_of<Strategy, Composite>::value_type value;
   partial_type_of<Strategy, Composite> partial(c, work, block, shared, value);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Memory that the threads of a block share.
+namespace fanin::detail {
+
+/// The block's one object of type T, which nobody has constructed.
+template <class T>
+__device__ __forceinline__ T& object_of_block() {
+  __shared__ T object;
+  return object;
+}
+
+/// The bytes that the launch asked for.
+__device__ __forceinline__ unsigned char* memory_of_launch() {
+  extern __shared__ __align__(16) unsigned char shared[];
+  return shared;
+}
+
+}  // namespace fanin::detail

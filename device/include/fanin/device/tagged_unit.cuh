@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace fanin::detail {
+
+/// 16 bytes that are written and read as a whole, in no order with any others: three words and what says that they are
+/// there.
+struct tagged_unit {
+  std::uint32_t payload[3];
+  std::uint32_t tag;
+};
+
+__device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
+  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
+  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
+  asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
+               "l"(low), "l"(high)
+               : "memory");
+}
+
+__device__ inline tagged_unit load_unit(const tagged_unit* from) {
+  std::uint64_t low;
+  std::uint64_t high;
+  asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
+          static_cast<std::uint32_t>(high >> 32)};
+}
+
+}  // namespace fanin::detail
