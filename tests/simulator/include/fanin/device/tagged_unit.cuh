@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/thread.hpp"
+
+/// The simulator's 16-byte accesses: as device/include/fanin/device/tagged_unit.cuh.
+namespace fanin::detail {
+
+struct tagged_unit {
+  std::uint32_t payload[3];
+  std::uint32_t tag;
+};
+
+inline void store_unit(tagged_unit* to, const tagged_unit& unit, simulator::place here = simulator::place::current()) {
+  simulator::store_relaxed_16(to, &unit, here);
+}
+
+inline tagged_unit load_unit(const tagged_unit* from, simulator::place here = simulator::place::current()) {
+  tagged_unit unit;
+  simulator::load_relaxed_16(&unit, from, here);
+  return unit;
+}
+
+}  // namespace fanin::detail

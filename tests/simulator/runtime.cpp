@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/kernel_call.hpp"
+#include "simulator/machine.hpp"
+
+/// The CUDA runtime in front of the simulated device: one device of compute capability 9.0, whose addresses of mapped
+/// memory are not the host's.
+
+struct CUuserObject_st {
+  cudaHostFn_t destroy;
+  void* held;
+  unsigned references;
+  void release(unsigned some) {
+    if ((references -= some) > 0) return;
+    destroy(held);
+    delete this;
+  }
+};
+
+namespace {
+
+using operation = std::function<void(simulator::stream*)>;
+
+/// What a graph and its executables share.
+struct recording {
+  std::vector<operation> operations;
+  std::vector<CUuserObject_st*> keeps;
+  recording() = default;
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+  ~recording() {
+    for (CUuserObject_st* const one : keeps) one->release(1);
+  }
+};
+
+}  // namespace
+
+struct CUgraph_st {
+  std::shared_ptr<recording> of;
+};
+struct CUgraphExec_st {
+  std::shared_ptr<recording> of;
+};
+struct CUstream_st {
+  simulator::stream* queue = nullptr;
+  std::shared_ptr<recording> captures;
+};
+
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t answer(cudaError_t status) {
+  if (status != cudaSuccess && status != cudaErrorNotReady) last_error = status;
+  return status;
+}
+cudaError_t of_device() { return answer(simulator::has_failed() ? cudaErrorLaunchFailure : cudaSuccess); }
+
+std::map<const void*, simulator::kernel_binder>& known_kernels() {
+  static std::map<const void*, simulator::kernel_binder> all;
+  return all;
+}
+
+/// Now, or when the graph runs.
+cudaError_t enqueue(cudaStream_t stream, operation what) {
+  if (stream->captures != nullptr) {
+    stream->captures->operations.push_back(std::move(what));
+  } else {
+    what(stream->queue);
+  }
+  return of_device();
+}
+
+CUresult context_id(CUcontext, unsigned long long* id) {
+  *id = simulator::counted().schedules;  // what an earlier device had is gone
+  return CUDA_SUCCESS;
+}
+CUresult is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
+  *status = stream->captures == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return CUDA_SUCCESS;
+}
+
+constexpr int shared_bytes_of_block = 227 * 1024;
+
+}  // namespace
+
+void simulator::know_kernel(const void* kernel, kernel_binder binder) { known_kernels()[kernel] = binder; }
+
+const char* cudaGetErrorName(cudaError_t code) {
+  switch (code) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    default: return "cudaErrorInvalidValue";
+  }
+}
+const char* cudaGetErrorString(cudaError_t code) {
+  static std::string text;
+  text = code == cudaErrorLaunchFailure ? "simulated: " + simulator::last_fault() : "simulated";
+  return text.c_str();
+}
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return answer(device == 0 ? cudaSuccess : cudaErrorInvalidValue); }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = shared_bytes_of_block; break;
+    case cudaDevAttrMultiProcessorCount: *value = simulator::multiprocessors(); break;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  *found = name == std::string("cuCtxGetId")            ? reinterpret_cast<void*>(&context_id)
+           : name == std::string("cuStreamIsCapturing") ? reinterpret_cast<void*>(&is_capturing)
+                                                        : nullptr;
+  *result = *found == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+
+// --- Memory
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  *memory = simulator::allocate(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  if (memory == nullptr) return of_device();
+  simulator::finish_all();
+  return simulator::deallocate(memory) ? of_device() : answer(cudaErrorInvalidValue);
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  void* of_device = nullptr;
+  *memory = simulator::allocate_mapped(bytes, of_device);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  simulator::finish_all();
+  return simulator::deallocate_mapped(memory) ? of_device() : answer(cudaErrorInvalidValue);
+}
+cudaError_t cudaHostGetDevicePointer(void** of_device, void* of_host, unsigned) {
+  *of_device = simulator::mapped_address(of_host);
+  return answer(*of_device == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  return enqueue(stream, [=](simulator::stream* on) { simulator::enqueue(on, [=] { std::memcpy(to, from, bytes); }); });
+}
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return enqueue(stream,
+                 [=](simulator::stream* on) { simulator::enqueue(on, [=] { std::memset(to, value, bytes); }); });
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  *attributes = {cudaMemoryTypeDevice, 0, const_cast<void*>(pointer)};  // the device reaches all memory
+  return cudaSuccess;
+}
+
+// --- Streams
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new CUstream_st{simulator::make_stream(), nullptr};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  simulator::destroy(stream->queue);
+  delete stream;
+  return of_device();
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  simulator::finish(stream->queue);
+  return of_device();
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const bool done = simulator::is_finished(stream->queue);
+  if (simulator::has_failed()) return of_device();
+  return done ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return cudaGetDevice(device); }
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = stream->captures == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+
+// --- Graphs
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  stream->captures = std::make_shared<recording>();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = new CUgraph_st{std::move(stream->captures)};
+  stream->captures = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*,
+                                     cudaGraph_t* graph, const cudaGraphNode_t**, const cudaGraphEdgeData**,
+                                     std::size_t*) {
+  // The graph under capture goes by its stream's address.
+  *graph = reinterpret_cast<cudaGraph_t>(stream);
+  return cudaStreamIsCapturing(stream, status);
+}
+cudaError_t cudaUserObjectCreate(cudaUserObject_t* made, void* held, cudaHostFn_t destroy, unsigned references,
+                                 unsigned) {
+  *made = new CUuserObject_st{destroy, held, references};
+  return cudaSuccess;
+}
+cudaError_t cudaUserObjectRelease(cudaUserObject_t one, unsigned references) {
+  one->release(references);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t one, unsigned, unsigned) {
+  reinterpret_cast<cudaStream_t>(graph)->captures->keeps.push_back(one);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  *executable = new CUgraphExec_st{graph->of};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  for (const operation& one : executable->of->operations) one(stream->queue);
+  return of_device();
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  simulator::finish_all();
+  delete executable;
+  return of_device();
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return of_device();
+}
+
+// --- Launches
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {0, 1024, 90, 90};
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
+  *blocks = 2;
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
+  simulator::launch what;
+  what.blocks = config->gridDim.x;
+  what.threads = config->blockDim.x;
+  what.dynamic_bytes = config->dynamicSmemBytes;
+  for (unsigned k = 0; k < config->numAttrs; ++k) {
+    const cudaLaunchAttribute& attribute = config->attrs[k];
+    if (attribute.id == cudaLaunchAttributeClusterDimension) what.blocks_of_cluster = attribute.val.clusterDim.x;
+    if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) what.starts_early = true;
+  }
+  const auto known = known_kernels().find(kernel);
+  if (known == known_kernels().end() || what.blocks == 0 || what.threads == 0 || what.threads > 1024 ||
+      what.threads % 32 != 0 || what.blocks % what.blocks_of_cluster != 0 ||
+      what.dynamic_bytes > static_cast<std::size_t>(shared_bytes_of_block)) {
+    return answer(cudaErrorInvalidValue);
+  }
+  what.thread = known->second(kernel, arguments);
+  return enqueue(config->stream, [what](simulator::stream* on) { simulator::enqueue(on, what); });
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/calls.hpp"
+#include "support/user_reducers.hpp"
+
+namespace fanin_test {
+
+inline bool same(const histogram::summary& a, const histogram::summary& b) { return a == b; }
+
+}  // namespace fanin_test
+
+namespace simulator_test {
+
+namespace rows = fanin::cuda_strategy;
+using fanin::cuda_stage::grid;
+
+/// A reducer with a thread_state, a histogram, alone and beside another reducer; and exact sums where blocks do not
+/// hand over what their threads hold, but all of it in scratch.
+std::vector<call> calls_of_states() {
+  std::vector<call> calls;
+  const as_array<std::uint32_t> input{make_elements<std::uint32_t>(fanin_test::data::random_signed, 1'500)};
+  add_calls<stages::own>(calls, catalogue{}, "a histogram", input, fanin_test::histogram{});
+  using some = list<rows::one_pass, rows::finished_by<rows::shared_shuffle, grid::last_block>,
+                    rows::finished_by<rows::shared_tree, grid::watching_block>>;
+  add_calls<stages::own>(calls, some{}, "a histogram and 600 bytes", input, fanin_test::histogram{},
+                         fanin_test::wide_counts{});
+  using of_exact_sums = list<rows::shuffle, rows::shared_tree, rows::finished_by<rows::one_pass, grid::last_block>,
+                             rows::finished_by<rows::global_unroll, grid::last_block>>;
+  add_calls<stages::own>(calls, of_exact_sums{}, "an exact sum", as_array<float>{make_wide_range()},
+                         fanin::exact_sum<float>{});
+  return calls;
+}
+
+}  // namespace simulator_test
