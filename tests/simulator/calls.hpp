@@ -192,5 +192,6 @@ std::vector<call> calls_of_sums();
 std::vector<call> calls_of_several();
 std::vector<call> calls_of_wide();
 std::vector<call> calls_of_states();
+std::vector<call> calls_of_parcels();
 
 }  // namespace simulator_test

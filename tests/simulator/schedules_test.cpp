@@ -109,7 +109,7 @@ std::map<simulator::ordering_place, std::string> names_of(const Passed& passed_b
 /// Each place that orders threads, or makes an access one, is left out in turn: a call that passes there must go wrong.
 /// With FANIN_SIMULATOR_TABLE set all FANIN_SIMULATOR_COUNT schedules are run, and counted by policy.
 TEST(needed, everything_that_orders_threads) {
-  const std::vector<std::vector<call>> kinds{calls_of_sums(), calls_of_wide(), calls_of_states()};
+  const std::vector<std::vector<call>> kinds{calls_of_sums(), calls_of_wide(), calls_of_states(), calls_of_parcels()};
   const bool counts_all = std::getenv("FANIN_SIMULATOR_TABLE") != nullptr;
   const std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", 2'000);
   const std::uint64_t most_of_needless = 200;
@@ -163,6 +163,7 @@ TEST(simulated, sums) { run_schedules(calls_of_sums(), 20); }
 TEST(simulated, several) { run_schedules(calls_of_several(), 20); }
 TEST(simulated, wide) { run_schedules(calls_of_wide(), 20); }
 TEST(simulated, states) { run_schedules(calls_of_states(), 20); }
+TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 40); }
 
 }  // namespace
 }  // namespace simulator_test

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <span_reduction.cuh>
+
+#include "simulator/calls.hpp"
+#include "support/user_reducers.hpp"
+
+namespace simulator_test {
+
+namespace rows = fanin::cuda_strategy;
+using fanin::cuda_stage::grid;
+
+/// Reducers whose threads and blocks hand over what they hold, and leave in scratch what that does not take.
+std::vector<call> calls_of_parcels() {
+  std::vector<call> calls;
+  // Small numbers, of which some are multiples of 1024, and a few that no thread can hold.
+  auto mixed = std::make_shared<std::vector<std::int64_t>>(1'500);
+  for (std::size_t k = 0; k < mixed->size(); ++k) {
+    const auto bits = fanin_test::mix(k);
+    (*mixed)[k] = static_cast<std::int64_t>(bits % 128) * (bits % 3 == 0 ? 1'024 : 1) * (bits % 97 == 0 ? 1 << 22 : 1);
+  }
+  const as_array<std::int64_t> numbers{mixed};
+  using of_parcels = list<rows::one_pass, rows::shuffle, rows::one_pass_bulk, rows::cluster, rows::shared_warp,
+                          rows::finished_by<rows::one_pass, grid::last_block>,
+                          rows::finished_by<rows::shared_tree, grid::watching_block>,
+                          rows::finished_by<rows::shared_neighbored, grid::watching_block>>;
+  add_calls<stages::own>(calls, of_parcels{}, "sums handed on", numbers, fanin_test::handed_sum{});
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "sums handed on and a sum", numbers, fanin_test::handed_sum{},
+                         fanin::sum<std::int64_t>{});
+
+  using of_exact_sums = list<rows::one_pass, rows::finished_by<rows::shared_tree, grid::watching_block>, rows::cluster>;
+  add_calls<stages::own>(calls, of_exact_sums{}, "an exact sum", as_array<float>{make_wide_range()},
+                         fanin::exact_sum<float>{});
+  return calls;
+}
+
+}  // namespace simulator_test
