@@ -39,6 +39,7 @@ inline void __threadfence(simulator::place here = simulator::place::current()) {
 template <class T>
 T __ldcg(const T* from) {
   simulator::may_give_way();
+  simulator::observe(from, sizeof(T));
   return *from;
 }
 

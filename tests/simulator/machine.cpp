@@ -96,6 +96,7 @@ struct thread {
   // Polling.
   std::uint64_t version_seen = 0;
   unsigned looks = 0;
+  std::uint64_t history = 0;  ///< of what it has read: with that, what it does next is decided
 };
 
 struct warp {
@@ -158,6 +159,7 @@ struct grid {
   unsigned done = 0;      ///< blocks
   unsigned let_next = 0;  ///< blocks that are done or let the next grid start
   bool begun = false;
+  bool is_complete = false;
   std::vector<std::unique_ptr<block>> blocks;  ///< that run
   std::vector<std::unique_ptr<block>> ended;   ///< whose stores may be under way, or whose memory others may read
   bool is_done() const { return done == what.blocks; }
@@ -216,6 +218,10 @@ class machine {
     owner = nullptr;
     views_are_on = false;
     version = 1;
+    version_of_lookers = 0;
+    rounds = 0;
+    turn = 0;
+    something_changed = false;
     steps = 0;
     ++so_far.schedules;
   }
@@ -341,6 +347,90 @@ class machine {
     for (;;) suspend();
   }
 
+  // --- Exploring
+
+  exploration* search = nullptr;
+
+  static std::uint64_t mixed(std::uint64_t state, std::uint64_t word) {
+    return generator(state ^ word * 0x9fb21c651e98df25ULL).next();
+  }
+  static std::uint64_t mixed(std::uint64_t state, const void* bytes, std::size_t count) {
+    const auto* const from = static_cast<const unsigned char*>(bytes);
+    for (std::size_t k = 0; k < count; ++k) state = (state ^ from[k]) * 0x100000001b3ULL;
+    return mixed(state, count);
+  }
+  void observe(const void* bytes, std::size_t count) {
+    if (search != nullptr) current->history = mixed(current->history, bytes, count);
+  }
+
+  /// Everything on which the rest of a schedule depends.
+  std::uint64_t state_of_all() {
+    take_over(nullptr);
+    std::uint64_t state = mixed(0, truth.data(), viewed_bytes);
+    for (const late_unit& unit : late_units) {
+      // In no order, but for stores to one place.
+      state += mixed(mixed(unit.thread, reinterpret_cast<std::uintptr_t>(unit.to)), unit.value.data(), unit.bytes);
+    }
+    for (std::unique_ptr<grid>* held : kernels()) {
+      for (auto* const blocks : {&(*held)->blocks, &(*held)->ended}) {
+        for (const auto& b : *blocks) {
+          state = mixed(state, b->index);
+          state = mixed(state, b->view.data(), b->view.size());
+          for (const late_word& word : b->late) state += mixed(mixed(word.at, word.value), word.mask);
+          for (const thread& one : b->threads) state = mixed(state, one.is_done ? 1 : one.history);
+        }
+      }
+    }
+    return state;
+  }
+
+  /// One of all threads that can go on and stores that can arrive, as the search says.
+  bool step_of_search() {
+    while (start_next()) continue;
+    std::vector<thread*> threads;
+    for (block* const b : running) {
+      for (thread& one : b->threads) {
+        if (is_ready(one)) threads.push_back(&one);
+      }
+    }
+    std::vector<std::size_t> units;
+    for (std::size_t k = 0; k < late_units.size(); ++k) {
+      const bool is_first = std::none_of(late_units.begin(), late_units.begin() + static_cast<std::ptrdiff_t>(k),
+                                         [&](const late_unit& earlier) { return earlier.to == late_units[k].to; });
+      if (is_first) units.push_back(k);
+    }
+    std::vector<std::pair<block*, std::size_t>> words;
+    take_over(nullptr);
+    for (std::unique_ptr<grid>* held : kernels()) {
+      for (auto* const blocks : {&(*held)->blocks, &(*held)->ended}) {
+        for (const auto& b : *blocks) {
+          for (std::size_t k = 0; k < b->late.size(); ++k) words.emplace_back(b.get(), k);
+        }
+      }
+    }
+    std::size_t choice = 0;
+    const std::size_t count = threads.size() + units.size() + words.size();
+    if (count == 0) return false;
+    if (count > 1 && !search->choose(count, [&] { return state_of_all(); }, choice)) {
+      stop();
+      return true;
+    }
+    if (choice < threads.size()) {
+      thread& one = *threads[choice];
+      one.history = mixed(one.history, 1);
+      run_thread(one);
+    } else if (choice < threads.size() + units.size()) {
+      const auto at = late_units.begin() + static_cast<std::ptrdiff_t>(units[choice - threads.size()]);
+      arrive(*at);
+      late_units.erase(at);
+    } else {
+      const auto [b, k] = words[choice - threads.size() - units.size()];
+      arrive(b->late[k]);
+      b->late.erase(b->late.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    return true;
+  }
+
   // --- Places that are noted or left out
 
   std::set<ordering_place>* seen_places = nullptr;
@@ -400,11 +490,14 @@ class machine {
       fault_in_thread(std::string("lanes of a warp mean different instructions: ") + w.meeting + " and " + what, here);
     }
     w.arrived |= 1U << lane;
-    if (w.arrived != ~0U) {
+    // A block may have fewer threads than a warp, where a test says so: the others are taken to do as the first.
+    const unsigned lanes = std::min(lanes_of_warp, static_cast<unsigned>(me.of->threads.size()));
+    std::fill(words.begin() + lanes, words.end(), words[0]);
+    if (w.arrived != ~0U >> (lanes_of_warp - lanes)) {
       wait(what, here);
     } else {
       w.arrived = 0;
-      for (unsigned k = 0; k < lanes_of_warp; ++k) set_ready(me.of->threads[me.index - lane + k]);
+      for (unsigned k = 0; k < lanes; ++k) set_ready(me.of->threads[me.index - lane + k]);
       suspend();
     }
     return words.data();
@@ -594,7 +687,16 @@ class machine {
     }
   }
 
+  void check_allocated(const void* address, const place& here) {
+    if (!is_within(address, arena, arena_bytes)) return;
+    for (const allocation& one : allocated) {
+      if (is_within(address, one.memory, one.bytes)) return;
+    }
+    fault_in_thread("an access to device memory that is not allocated", here);
+  }
+
   void store_relaxed_16(void* to, const void* value, const place& here) {
+    check_allocated(to, here);
     suspend_at_memory();
     late_unit unit{current->of, current->index, to, {}, 16};
     std::memcpy(unit.value.data(), value, unit.value.size());
@@ -609,6 +711,7 @@ class machine {
   }
 
   void load_relaxed_16(void* value, const void* from, const place& here) {
+    check_allocated(from, here);
     suspend_at_memory();
     look_again(here);
     if (is_left_out("load_unit", here)) {  // in halves
@@ -620,6 +723,7 @@ class machine {
       return;
     }
     load_arrived(value, from, 16);
+    observe(value, 16);
     for (const late_unit& unit : late_units) {
       if (unit.to == from && unit.by == current->of && unit.thread == current->index) {
         std::memcpy(value, unit.value.data(), unit.bytes);
@@ -634,14 +738,16 @@ class machine {
       me.looks = 0;
       return;
     }
-    if (++me.looks < patience) return;
+    if (++me.looks < (search == nullptr ? patience : 4)) return;
     me.looks = 0;
     lookers.push_back(&me);
     wait("memory that another block writes", here);
   }
 
   void* begin_update(void* address, std::size_t bytes) {
+    check_allocated(address, place::current());
     suspend_at_memory();
+    observe(arrived_at(address), bytes);
     if (!is_viewed(address)) return address;
     const auto offset = static_cast<std::size_t>(static_cast<unsigned char*>(address) - arena);
     collect_stores();
@@ -785,14 +891,28 @@ class machine {
     take_over(nullptr);
     g.ended.push_back(std::move(*at));
     g.blocks.erase(at);
-    if (!g.is_done()) return;
+    if (g.is_done()) something_changed = true;
+  }
+
+  /// The end of a grid whose blocks have ended: what they stored is there for all that comes behind.
+  void complete(grid& g) {
+    take_over(nullptr);
     for (const auto& ended : g.ended) {
       for (const late_word& word : ended->late) arrive(word);
       ended->late.clear();
       arrive_all_of(*ended);
       free_memory(*ended);
     }
+    g.is_complete = true;
     something_changed = true;
+  }
+  bool complete_one() {
+    for (std::unique_ptr<grid>* held : kernels()) {
+      if (!(*held)->is_done() || (*held)->is_complete) continue;
+      complete(**held);
+      return true;
+    }
+    return false;
   }
 
   void free_memory(block& b) {
@@ -831,7 +951,7 @@ class machine {
     b.in = together;
     together->blocks.push_back(&b);
     b.threads.resize(g.what.threads);
-    b.warps.resize(g.what.threads / lanes_of_warp);
+    b.warps.resize((g.what.threads + lanes_of_warp - 1) / lanes_of_warp);
     if (g.what.dynamic_bytes > 0) {
       b.dynamic_memory = static_cast<unsigned char*>(std::aligned_alloc(128, (g.what.dynamic_bytes + 127) / 128 * 128));
       fill_with_nonsense(b.dynamic_memory, g.what.dynamic_bytes);
@@ -868,6 +988,11 @@ class machine {
           continue;
         }
         if (!first.kernel->is_done()) break;
+        // Not yet, where the next grid may have started before: its blocks then come between.
+        const bool may_be_later = search == nullptr && one->queue.size() > 1 && one->queue[1].kernel != nullptr &&
+                                  one->queue[1].kernel->what.starts_early;
+        if (!first.kernel->is_complete && may_be_later && !random.one_in(256)) break;
+        if (!first.kernel->is_complete) complete(*first.kernel);
         one->queue.pop_front();
         something_changed = true;
       }
@@ -911,9 +1036,9 @@ class machine {
 
   /// Where no thread can go on.
   bool do_something_else() {
-    const std::uint64_t first = random.below(4);
-    for (std::uint64_t k = 0; k < 4; ++k) {
-      switch ((first + k) % 4) {
+    const std::uint64_t first = random.below(5);
+    for (std::uint64_t k = 0; k < 5; ++k) {
+      switch ((first + k) % 5) {
         case 0:
           if (start_next()) return true;
           break;
@@ -922,6 +1047,9 @@ class machine {
           break;
         case 2:
           if (arrive_one()) return true;
+          break;
+        case 3:
+          if (complete_one()) return true;
           break;
         default:
           if (wake_napper()) return true;
@@ -966,6 +1094,7 @@ class machine {
       rounds = 0;
       wake_lookers();
     }
+    if (search != nullptr && step_of_search()) return true;
     if (how.stores_at_once > 0 && random.below(256) < how.stores_at_once) arrive_one();
     if (!copies.empty() && random.one_in(8)) move_bulk_copy();
     if (!how.by.starts_late || random.one_in(256)) start_next();
@@ -1144,6 +1273,40 @@ std::string schedule::text() const {
   return text.str();
 }
 
+bool exploration::next() {
+  while (!path_.empty() && path_.back().choice + 1 == path_.back().of) path_.pop_back();
+  if (begun_ && path_.empty()) return false;
+  if (begun_) ++path_.back().choice;
+  begun_ = true;
+  depth_ = 0;
+  was_cut_short_ = false;
+  ++schedules_;
+  schedule how(0);
+  how.naps = how.naps_at_memory = how.stores_at_once = 0;
+  how.plain_stores_are_late = true;
+  how.plain_loads_are_new = false;
+  how.resident_blocks = 64;
+  device().search = nullptr;
+  device().begin(how);
+  device().search = this;
+  return true;
+}
+bool exploration::choose(std::size_t of, const std::function<std::uint64_t()>& state, std::size_t& choice) {
+  if (depth_ < path_.size()) {
+    choice = path_[depth_++].choice;
+    return true;
+  }
+  if (!seen_.insert(state()).second) {
+    was_cut_short_ = true;
+    return false;
+  }
+  choice = 0;
+  path_.push_back({0, of});
+  ++depth_;
+  return true;
+}
+exploration::~exploration() { device().search = nullptr; }
+
 void begin(const schedule& how) { device().begin(how); }
 const std::string& last_fault() { return device().fault_text; }
 const counts& counted() { return device().so_far; }
@@ -1162,9 +1325,10 @@ void enqueue(stream* on, launch kernel) {
   auto made = std::make_unique<grid>();
   made->what = std::move(kernel);
   made->on = on;
-  device().send_mail(false);
+  if (device().search == nullptr) device().send_mail(false);
   on->queue.push_back({std::move(made), nullptr});
   ++device().so_far.launches;
+  if (device().search != nullptr) return;
   const std::uint64_t luck = device().random.below(4);
   if (luck == 0) finish(on);
   if (luck == 1) device().run_some(device().random.below(1000));
@@ -1216,6 +1380,7 @@ std::vector<allocation> allocations() { return device().allocated; }
 // --- thread.hpp
 
 bool in_kernel() { return device().current != nullptr; }
+void observe(const void* bytes, std::size_t count) { device().observe(bytes, count); }
 void sync_block(place here) { device().sync_block(here); }
 const std::uint32_t* lanes_meet(const char* what, std::uint32_t word, place here) {
   return device().lanes_meet(what, word, here);
@@ -1253,7 +1418,7 @@ void wait_until(bool (*there)(const void*), const void* of, const char* what, pl
 }
 void give_way() { device().suspend(); }
 void may_give_way() {
-  if (device().random.one_in(8)) give_way();
+  if (device().search != nullptr || device().random.one_in(8)) give_way();
 }
 void fault(const char* what, place here) { device().fault_in_thread(what, here); }
 void host_pauses() {

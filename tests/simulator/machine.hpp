@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 /// A device that runs kernels' threads as fibres on the calling thread, one at a time, in an order that a seed decides.
@@ -64,6 +65,37 @@ void note_places(std::set<ordering_place>* seen);
 /// From now on this place does nothing, or not at once: a barrier lets pass, a fence is none, a load past the cache is
 /// a plain one, an atomic access is several. Whoever tests the code at that place must find out. Null: none.
 void leave_out(const ordering_place* place);
+
+/// All orders in which threads can go on and stores arrive, for few threads: while (next()) run it, again and again. An
+/// order that comes to where another one has been is cut short.
+class exploration {
+ public:
+  exploration() = default;
+  ~exploration();
+  exploration(const exploration&) = delete;
+  exploration& operator=(const exploration&) = delete;
+
+  /// A device as new, for the next order. False when there is none.
+  bool next();
+  bool was_cut_short() const { return was_cut_short_; }
+  std::uint64_t schedules() const { return schedules_; }
+  std::size_t states() const { return seen_.size(); }
+
+  /// By the device: false where it has been already.
+  bool choose(std::size_t of, const std::function<std::uint64_t()>& state, std::size_t& choice);
+
+ private:
+  struct fork {
+    std::size_t choice;
+    std::size_t of;
+  };
+  std::vector<fork> path_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::size_t depth_ = 0;
+  std::uint64_t schedules_ = 0;
+  bool begun_ = false;
+  bool was_cut_short_ = false;
+};
 
 struct counts {
   std::uint64_t schedules = 0;

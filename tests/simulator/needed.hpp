@@ -28,8 +28,8 @@ outcome in_child(const Run& run) {
   if (child < 0) throw std::runtime_error("no child");
   if (child == 0) {
     close(ends[0]);
-    alarm(60);
     run([&](const std::string& line) {
+      alarm(30);
       const std::string text = line + "\n";
       if (write(ends[1], text.data(), text.size()) < 0) _exit(1);
     });

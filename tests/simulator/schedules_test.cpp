@@ -39,9 +39,11 @@ request draw_request(choices& draw, const call& of) {
     asked.tuning.chunks = 1 + static_cast<int>(draw.below(4));
     of_grid = static_cast<std::size_t>(asked.tuning.chunks);
   }
-  const std::size_t elements = of_grid * static_cast<std::size_t>(asked.tuning.block_size);
   const bool one_each = recipe.thread == thread::one || recipe.thread == thread::pairs;
-  const std::size_t few = one_each ? 9 * elements : few_elements;
+  const bool many_blocks = !is_persistent(recipe) && draw.below(6) == 0;  // a second pass of several blocks
+  if (many_blocks) asked.tuning.block_size = 32;
+  const std::size_t elements = of_grid * static_cast<std::size_t>(asked.tuning.block_size);
+  const std::size_t few = many_blocks ? 70 * elements : one_each ? 9 * elements : few_elements;
   const std::size_t most = recipe.thread == thread::bulk ? of.most_elements : std::min(of.most_elements, few);
   const std::size_t edges[] = {0, 1, 2, 31, 32, 33, elements - 1, elements, elements + 1, 2 * elements + 1, most};
   asked.n = std::min(draw.below(2) == 0 ? draw.one_of(edges) : draw.below(most + 1), most);
@@ -111,7 +113,7 @@ std::map<simulator::ordering_place, std::string> names_of(const Passed& passed_b
 TEST(needed, everything_that_orders_threads) {
   const std::vector<std::vector<call>> kinds{calls_of_sums(), calls_of_wide(), calls_of_states(), calls_of_parcels()};
   const bool counts_all = std::getenv("FANIN_SIMULATOR_TABLE") != nullptr;
-  const std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", 2'000);
+  const std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", 4'000);
   const std::uint64_t most_of_needless = 200;
 
   using passing = std::pair<const std::vector<call>*, std::size_t>;
@@ -150,7 +152,9 @@ TEST(needed, everything_that_orders_threads) {
     }
     std::cout << name << " (line " << place.line << "): " << red << " red of " << found.schedules << " (" << policies
               << ")\n";
-    EXPECT_EQ(red == 0, is_needless) << name;
+    if (!counts_all) {
+      EXPECT_EQ(red == 0, is_needless) << name;
+    }
   }
   for (const auto& [name, why] : needless()) {
     const auto found =

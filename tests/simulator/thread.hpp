@@ -75,6 +75,8 @@ void wait_for_grid_before(place here);
 
 /// Gives way until `there(of)`; `what` is for the report of a deadlock.
 void wait_until(bool (*there)(const void* of), const void* of, const char* what, place here);
+/// The calling thread has read this of memory that others write.
+void observe(const void* bytes, std::size_t count);
 /// Ends the kernel: what the code did is undefined on a device.
 [[noreturn]] void fault(const char* what, place here = place::current());
 
