@@ -1231,6 +1231,7 @@ const std::vector<policy>& policies() {
       {"one block after the other", order::lowest, order::any, order::any, true},
       {"blocks late", order::highest, order::any, order::any, false},
       {"random", order::any, order::any, order::any, false},
+      {"low warps late", order::lowest, order::highest, order::any, false},
       // Each of the orders is drawn.
       {"mixed", order::any, order::any, order::any, false},
       {"mixed", order::any, order::any, order::any, false},
