@@ -84,21 +84,21 @@ std::string explore_units(unsigned blocks, unsigned launches) {
   const std::size_t bytes_of_units = blocks * static_cast<std::size_t>(detail::tagged_units(sizeof(value))) * 16;
   return explore<value>(blocks, launches, 256 + bytes_of_units, blocks - 1,
                         [=](unsigned char* memory, unsigned launch, std::vector<value>& taken) {
-                          const detail::watched_scratch scratch{reinterpret_cast<detail::tagged_unit*>(memory + 256),
+                          const detail::watched_memory workspace{reinterpret_cast<detail::tagged_unit*>(memory + 256),
                                                                 bytes_of_units, reinterpret_cast<unsigned*>(memory)};
                           const detail::contributor self{blockIdx.x, gridDim.x};
                           detail::wait_for_grid_before();
-                          const std::uint32_t number = detail::launch_number(scratch);
+                          const std::uint32_t number = detail::launch_number(workspace);
                           if (!self.finishes()) {
-                            detail::publish_partial(value::of(launch, self.index), self.index, scratch, number);
+                            detail::publish_partial(value::of(launch, self.index), self.index, workspace, number);
                             return;
                           }
                           for (unsigned block = 0; block + 1 < self.count; ++block) {  // as a lane of its own each
                             value one;
-                            while (!detail::take_partial(one, block, scratch, number)) continue;
+                            while (!detail::take_partial(one, block, workspace, number)) continue;
                             taken.push_back(one);
                           }
-                          detail::close_launch(scratch, number);
+                          detail::close_launch(workspace, number);
                         });
 }
 

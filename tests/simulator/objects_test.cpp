@@ -15,7 +15,7 @@
 #include "simulator/seeds.hpp"
 #include "support/functors.hpp"
 
-/// What objects keep from call to call, on the simulated device: launch numbers near their end, scratch of graphs, two
+/// What objects keep from call to call, on the simulated device: launch numbers near their end, workspace of graphs, two
 /// streams.
 namespace simulator_test {
 namespace {
@@ -111,7 +111,7 @@ TEST(objects, graphs) {
       std::string wrong;
       for (int k = 0; k < 4; ++k) {
         const part other(draw);
-        const int grid = draw.below(3) == 0 ? 20 + 20 * k : 4;  // scratch grows
+        const int grid = draw.below(3) == 0 ? 20 + 20 * k : 4;  // workspace grows
         if (draw.below(2) == 0) {
           wrong += compare("beside a graph", other.blocking(with_grid(gpu, grid)), other.expected());
         }

@@ -9,7 +9,7 @@ namespace simulator_test {
 namespace rows = fanin::cuda_strategy;
 using fanin::cuda_stage::grid;
 
-/// Reducers whose threads and blocks hand over what they hold, and leave in scratch what that does not take.
+/// Reducers whose threads and blocks hand over what they hold, and leave in spills what that does not take.
 std::vector<call> calls_of_parcels() {
   std::vector<call> calls;
   // Small numbers, of which some are multiples of 1024, and a few that no thread can hold.

@@ -89,10 +89,10 @@ const std::map<std::string, std::string>& needless() {
   static const std::string together = "brings lanes together, which makes the shuffles behind it faster";
   static const std::map<std::string, std::string> all{
       {"__syncwarp 1 of block/warp_shuffle.cuh", together},
-      {"__syncwarp 1 of block/joined_flush.cuh", together},
-      {"__syncwarp 2 of block/joined_flush.cuh", together},
+      {"__syncwarp 1 of block/joined_partials.cuh", together},
+      {"__syncwarp 2 of block/joined_partials.cuh", together},
       {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
-      {"__syncthreads 3 of block/joined_flush.cuh", "combine_states ends with one"},
+      {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
   };
   return all;
 }

@@ -13,8 +13,8 @@ namespace simulator_test {
 namespace rows = fanin::cuda_strategy;
 using fanin::cuda_stage::grid;
 
-/// A reducer with a thread_state, a histogram, alone and beside another reducer; and exact sums where blocks do not
-/// hand over what their threads hold, but all of it in scratch.
+/// A reducer with a spill, a histogram, alone and beside another reducer; and exact sums where blocks do not
+/// hand over what their threads hold, but all of it in spills.
 std::vector<call> calls_of_states() {
   std::vector<call> calls;
   const as_array<std::uint32_t> input{make_elements<std::uint32_t>(fanin_test::data::random_signed, 1'500)};

@@ -53,7 +53,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ void combine() {
     for_each([&]<std::size_t K>(index<K>) {
       if constexpr (has_spill<K>) {
-        join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), block.of_warps.address());
+        join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address());
       } else {
         this->combine_values(reducer<K>(), get<K>(parcel), blockDim.x);
       }
