@@ -37,9 +37,7 @@ struct cuda_backend {
       return reduce_blocking<Strategy>(handle, label, source, substitute_composite_for<F>(c));
     });
 #else
-    static_assert(dependent_false<F>,
-                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
-                  "target the CMake function fanin_target(<target>)");
+    refuse_functor<F>();
 #endif
   }
 
@@ -54,42 +52,40 @@ struct cuda_backend {
       reduce_ordered<Strategy>(handle, label, out, source, substitute_composite_for<F>(c));
     });
 #else
-    static_assert(dependent_false<F>,
-                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
-                  "target the CMake function fanin_target(<target>)");
+    refuse_functor<F>();
 #endif
   }
 
-  template <class T, class Reducer>
-  static reducer_result_t<Reducer> reduce_span(const cuda_handle& handle, const char* label, const T* data,
-                                               std::int64_t count, const composite<Reducer>& c) {
-    if constexpr (stands_in_library<T, Reducer>) {
-      return cuda_span_reduction<Reducer>::reduce(handle, label, data, count, get<0>(c.reducers));
-    } else {
-      return compile_span<T>(handle, label, data, count, c);
-    }
-  }
   template <class T, class... Reducer>
-  static typename composite<Reducer...>::result_type reduce_span(const cuda_handle& handle, const char* label,
-                                                                 const T* data, std::int64_t count,
-                                                                 const composite<Reducer...>& c) {
-    return compile_span<T>(handle, label, data, count, c);
+  static result_t<Reducer...> reduce_span(const cuda_handle& handle, const char* label, const T* data,
+                                          std::int64_t count, const composite<Reducer...>& c) {
+    if constexpr (stands_in_library<T, Reducer...>) {
+      return cuda_span_reduction<Reducer...>::reduce(handle, label, data, count, get<0>(c.reducers));
+    } else {
+#if defined(__CUDACC__)
+      return with_span_source(data, count, [&](const auto& source) {
+        return reduce_blocking<Strategy>(handle, label, source, substitute_composite(c));
+      });
+#else
+      refuse_array<T>();
+#endif
+    }
   }
 
-  template <class T, class Reducer>
-  static void reduce_span_into(const cuda_handle& handle, const char* label, reducer_result_t<Reducer>* out,
-                               const T* data, std::int64_t count, const composite<Reducer>& c) {
-    if constexpr (stands_in_library<T, Reducer>) {
-      cuda_span_reduction<Reducer>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
-    } else {
-      compile_span_into<T>(handle, label, out, data, count, c);
-    }
-  }
   template <class T, class... Reducer>
-  static void reduce_span_into(const cuda_handle& handle, const char* label,
-                               typename composite<Reducer...>::result_type* out, const T* data, std::int64_t count,
-                               const composite<Reducer...>& c) {
-    compile_span_into<T>(handle, label, out, data, count, c);
+  static void reduce_span_into(const cuda_handle& handle, const char* label, result_t<Reducer...>* out, const T* data,
+                               std::int64_t count, const composite<Reducer...>& c) {
+    if constexpr (stands_in_library<T, Reducer...>) {
+      cuda_span_reduction<Reducer...>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
+    } else {
+#if defined(__CUDACC__)
+      with_span_source(data, count, [&](const auto& source) {
+        reduce_ordered<Strategy>(handle, label, out, source, substitute_composite(c));
+      });
+#else
+      refuse_array<T>();
+#endif
+    }
   }
 
   template <class F>
@@ -100,9 +96,7 @@ struct cuda_backend {
     check_device_functor<F>();
     launch_for(handle, label, first, count, f);
 #else
-    static_assert(dependent_false<F>,
-                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
-                  "target the CMake function fanin_target(<target>)");
+    refuse_functor<F>();
 #endif
   }
 
@@ -123,43 +117,24 @@ struct cuda_backend {
   }
 
  private:
-  template <class T, class Reducer>
+  template <class T, class... Reducer>
   static constexpr bool stands_in_library =
-      is_precompiled<Reducer> && std::is_same_v<T, typename Reducer::value_type> &&
-      std::is_same_v<Strategy, cuda_strategy::one_pass>;
+      std::is_same_v<Strategy, cuda_strategy::one_pass> && sizeof...(Reducer) == 1 &&
+      ((is_precompiled<Reducer> && std::is_same_v<T, typename Reducer::value_type>) && ...);
 
-  template <class T, class Composite>
-  static typename Composite::result_type compile_span([[maybe_unused]] const cuda_handle& handle,
-                                                      [[maybe_unused]] const char* label,
-                                                      [[maybe_unused]] const T* data,
-                                                      [[maybe_unused]] std::int64_t count,
-                                                      [[maybe_unused]] const Composite& c) {
-#if defined(__CUDACC__)
-    return with_span_source(data, count, [&](const auto& source) {
-      return reduce_blocking<Strategy>(handle, label, source, substitute_composite(c));
-    });
-#else
-    static_assert(dependent_false<T>,
-                  "fanin: this reduction is not among the precompiled ones (one built-in reducer "
-                  "over its own value type, default strategy) and needs a CUDA compiler: give this "
-                  "file's target the CMake function fanin_target(<target>)");
-#endif
+  // Of units that no CUDA compiler reads.
+  template <class F>
+  static constexpr void refuse_functor() {
+    static_assert(dependent_false<F>,
+                  "fanin: a functor for the CUDA backend needs a CUDA compiler: give this file's "
+                  "target the CMake function fanin_target(<target>)");
   }
-
-  template <class T, class Composite>
-  static void compile_span_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
-                                [[maybe_unused]] typename Composite::result_type* out, [[maybe_unused]] const T* data,
-                                [[maybe_unused]] std::int64_t count, [[maybe_unused]] const Composite& c) {
-#if defined(__CUDACC__)
-    with_span_source(data, count, [&](const auto& source) {
-      reduce_ordered<Strategy>(handle, label, out, source, substitute_composite(c));
-    });
-#else
+  template <class T>
+  static constexpr void refuse_array() {
     static_assert(dependent_false<T>,
                   "fanin: this reduction is not among the precompiled ones (one built-in reducer "
                   "over its own value type, default strategy) and needs a CUDA compiler: give this "
                   "file's target the CMake function fanin_target(<target>)");
-#endif
   }
 };
 
