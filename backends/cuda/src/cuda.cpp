@@ -117,7 +117,7 @@ detail::cuda_handle cuda::handle() const {
 
 cudaStream_t cuda::stream() const { return handle().state->stream; }
 int cuda::device() const { return handle().state->device; }
-void cuda::synchronize() const { detail::synchronize_stream(handle()); }
+void cuda::synchronize() const { detail::cuda_calls::synchronize(handle()); }
 std::int64_t cuda::workspace_allocations() const { return handle().state->allocations.load(); }
 
 std::size_t cuda::workspace_bytes() const {

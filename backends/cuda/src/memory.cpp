@@ -11,7 +11,7 @@
 // Device memory of buffers: whose it is, where it is from, copies of it.
 namespace fanin::detail {
 
-void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what) {
+void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
   const int device = handle.state->device;
   cudaPointerAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
@@ -34,7 +34,7 @@ void check_device_memory(const cuda_handle& handle, const void* pointer, const c
   }
 }
 
-void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
+void* cuda_calls::allocate(const cuda_handle& handle, std::size_t bytes) {
   const last_error_scope last_error;
   const device_scope scope(handle.state->device);
   const cuda_state& state = *handle.state;
@@ -49,12 +49,12 @@ void* allocate_device(const cuda_handle& handle, std::size_t bytes) {
   return memory;
 }
 
-cuda_memory memory_of(const cuda_handle& handle) {
+cuda_memory cuda_calls::memory(const cuda_handle& handle) {
   const cuda_state& state = *handle.state;
   return {state.device, state.context, handle.state->weak_from_this(), state.resource};
 }
 
-void deallocate_device(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
+void cuda_calls::deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
   const last_error_scope last_error;
   try {
     const device_scope scope(memory.device);
@@ -85,7 +85,7 @@ void copy(const cuda_memory& memory, void* to, const void* from, std::size_t byt
     const device_scope scope(memory.device);
     if (made_context() != memory.context) refuse_lost_context(call);
     const cuda own;
-    return copy(memory_of(own.handle()), to, from, bytes, kind, call);
+    return copy(cuda_calls::memory(own.handle()), to, from, bytes, kind, call);
   }
   const cuda_session session({state.get()}, nullptr, cuda_session::mode::blocking, call);
   copy_and_wait(to, from, bytes, kind, session.stream());
@@ -93,11 +93,11 @@ void copy(const cuda_memory& memory, void* to, const void* from, std::size_t byt
 
 }  // namespace
 
-void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+void cuda_calls::copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
   copy(memory, to, from, bytes, cudaMemcpyDeviceToHost, "fanin: copy to host");
 }
 
-void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
+void cuda_calls::copy_from_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
   copy(memory, to, from, bytes, cudaMemcpyHostToDevice, "fanin: copy from host");
 }
 

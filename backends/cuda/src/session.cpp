@@ -310,7 +310,7 @@ void check_tuning(const cuda_tuning& tuning) {
   }
 }
 
-void synchronize_stream(const cuda_handle& handle) {
+void cuda_calls::synchronize(const cuda_handle& handle) {
   const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::cuda::synchronize");
   wait_for_stream(session.stream());
   const last_error_scope last_error;

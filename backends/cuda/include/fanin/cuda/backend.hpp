@@ -21,8 +21,7 @@ namespace detail {
 
 /// What a unit that no CUDA compiler reads can do: everything but to compile a kernel.
 template <class Strategy>
-struct cuda_backend {
-  using memory_type = cuda_memory;
+struct cuda_backend : cuda_calls {
   static constexpr const char* name = "cuda";
   static cuda& default_object() { return default_cuda(); }
 
@@ -98,22 +97,6 @@ struct cuda_backend {
 #else
     refuse_functor<F>();
 #endif
-  }
-
-  static void synchronize(const cuda_handle& handle) { synchronize_stream(handle); }
-  static void check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
-    check_device_memory(handle, pointer, what);
-  }
-  static void* allocate(const cuda_handle& handle, std::size_t bytes) { return allocate_device(handle, bytes); }
-  static cuda_memory memory(const cuda_handle& handle) { return memory_of(handle); }
-  static void deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
-    deallocate_device(memory, pointer, bytes);
-  }
-  static void copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
-    copy_device_to_host(memory, to, from, bytes);
-  }
-  static void copy_from_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes) {
-    copy_host_to_device(memory, to, from, bytes);
   }
 
  private:

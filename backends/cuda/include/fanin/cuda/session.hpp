@@ -133,9 +133,6 @@ cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, s
 /// Throws invalid_argument, with why_invalid_block_size's sentence, for a tuning that cannot launch.
 void check_tuning(const cuda_tuning& tuning);
 
-void check_device_memory(const cuda_handle& handle, const void* pointer, const char* what);
-void* allocate_device(const cuda_handle& handle, std::size_t bytes);
-
 /// What a buffer keeps of an object. Once that is gone, which waited for its work, copies run on one of their own.
 struct cuda_memory {
   int device = -1;
@@ -143,11 +140,18 @@ struct cuda_memory {
   std::weak_ptr<cuda_state> state;
   std::shared_ptr<cuda_resource> resource;  ///< where it is from; null: cudaMalloc
 };
-cuda_memory memory_of(const cuda_handle& handle);
-void deallocate_device(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept;
-void copy_device_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
-void copy_host_to_device(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
-void synchronize_stream(const cuda_handle& handle);
+
+/// What the backend does whatever the strategy: see fanin/execution.hpp.
+struct cuda_calls {
+  using memory_type = cuda_memory;
+  static void synchronize(const cuda_handle& handle);
+  static void check_memory(const cuda_handle& handle, const void* pointer, const char* what);
+  static void* allocate(const cuda_handle& handle, std::size_t bytes);
+  static cuda_memory memory(const cuda_handle& handle);
+  static void deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept;
+  static void copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
+  static void copy_from_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
+};
 
 }  // namespace detail
 
