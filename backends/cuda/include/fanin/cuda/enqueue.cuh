@@ -25,18 +25,13 @@ void* argument(const T& value) {
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-template <class Strategy, class Source, class Composite>
-const void* reduce_kernel_pointer() {
-  return kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-}
-
 /// One launch of reduce_kernel, as planned.
 template <class Strategy, class Source, class Composite>
 void launch_reduce(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
                    const workspace_of<Strategy, Composite>& work,
                    const cuda_destination<typename Composite::result_type>& destination) {
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
-  session.launch(reduce_kernel_pointer<Strategy, Source, Composite>(), plan.launch, arguments, plan.options);
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
 }
 
 /// Bytes for one accumulator a thread, where the block stage combines in global memory.

@@ -15,8 +15,9 @@
 
 namespace fanin::detail {
 
-/// Blocks and threads of a reduction's first launch.
+/// A reduction's first launch.
 struct cuda_plan {
+  const void* kernel = nullptr;
   cuda_launch launch;
   int largest_grid = 1;  ///< what workspace is sized for: a persistent grid's does not grow with n
   int chunks = 1;
@@ -28,13 +29,12 @@ struct cuda_plan {
 /// of different strategies share it. Static, since of two libraries that a program loads each has kernels of its own by
 /// the same names.
 template <class... Key>
-static cuda_kernel_facts facts_of(const void* kernel, const cuda_session& session, int block_size,
-                                  std::size_t shared_bytes) {
+static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& plan) {
   constexpr int devices = 64;
   // Context and block size, blocks, compute capability, early start: 20, 12, 16, 8 and 8 bits.
   static std::atomic<std::uint64_t> known[devices];
   const int device = session.device();
-  const auto key = (session.context() << 12 | static_cast<std::uint64_t>(block_size)) & 0xffffffffu;
+  const auto key = (session.context() << 12 | static_cast<std::uint64_t>(plan.launch.block_size)) & 0xffffffffu;
   const bool cacheable = device >= 0 && device < devices;
   if (cacheable) {
     const std::uint64_t value = known[device].load(std::memory_order_relaxed);
@@ -42,7 +42,7 @@ static cuda_kernel_facts facts_of(const void* kernel, const cuda_session& sessio
       return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu)};
     }
   }
-  const cuda_kernel_facts facts = kernel_facts(kernel, device, block_size, shared_bytes);
+  const cuda_kernel_facts facts = kernel_facts(plan.kernel, device, plan.launch.block_size, plan.launch.shared_bytes);
   if (cacheable) {
     known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
                             static_cast<std::uint64_t>(facts.compute_capability) << 8 |
@@ -238,6 +238,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
                     bool starts_early) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   cuda_plan plan;
+  plan.kernel = kernel;
   plan.launch.strategy = Strategy::name;
   if (tuning.chunks != 0 && recipe.thread != cuda_stage::thread::fold_n) {
     refuse<Strategy>("only fold_n folds several chunks, and this strategy gathers by another stage");
@@ -248,8 +249,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
   plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
 
-  const cuda_kernel_facts facts =
-      facts_of<Strategy, Source, Composite>(kernel, session, plan.launch.block_size, plan.launch.shared_bytes);
+  const cuda_kernel_facts facts = facts_of<Strategy, Source, Composite>(session, plan);
   if (facts.compute_capability < least_compute_capability(recipe)) {
     refuse<Strategy>(
         "it needs a device and code of compute capability " + std::to_string(least_compute_capability(recipe) / 10) +

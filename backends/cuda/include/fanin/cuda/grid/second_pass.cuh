@@ -64,7 +64,7 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
     using partials = partials_source<accumulator>;
-    const void* const kernel = reduce_kernel_pointer<Strategy, Source, Composite>();
+    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     const std::int64_t elements_of_block = static_cast<std::int64_t>(plan.launch.block_size) * plan.chunks;
     const auto blocks_for = [&](std::int64_t count) { return (count - 1) / elements_of_block + 1; };
@@ -82,13 +82,11 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     work.values = first + first_bytes + second_bytes;
     work.chunks = plan.chunks;
     const merging<Composite> merge{c};
-    const void* const merging_kernel = reduce_kernel_pointer<Strategy, partials, merging<Composite>>();
-    check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(
-                                        merging_kernel, session, plan.launch.block_size, plan.launch.shared_bytes),
-                                    plan.launch);
+    cuda_plan pass = plan;
+    pass.kernel = kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
+    check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(session, pass), pass.launch);
     launch_reduce<Strategy>(session, plan, source, c, work, destination);
 
-    cuda_plan pass = plan;
     workspace_of<Strategy, merging<Composite>> of_pass;
     static_cast<workspace&>(of_pass) = work;
     partials from{reinterpret_cast<const accumulator*>(first), plan.launch.grid_size};

@@ -184,7 +184,7 @@ struct watching_block {
   template <class Source>
   static posting enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
                                   const Composite& c, cuda_destination<result_type> destination) {
-    const void* const kernel = reduce_kernel_pointer<Strategy, Source, Composite>();
+    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
     const std::size_t values = hands_over_parcels<Strategy, Composite> ? left_spills<accumulator>::bytes(largest_grid)
