@@ -46,7 +46,7 @@ void shuffle_as_warp(const Composite& c, T* lane) {
   }
 }
 
-/// gather_watched and the joins after it, in all threads of the watching block.
+/// watching_block::finish, in all threads of the watching block.
 template <class Composite>
 auto as_on_the_device(const Composite& c, const std::vector<typename Composite::accumulator_type>& partials,
                       std::size_t block_size) {

@@ -76,16 +76,6 @@ __device__ void for_watched(const contributor& self, const watched_memory& memor
   }
 }
 
-/// What each thread of the watching block gathers of the other blocks' partial results; thread 0 starts from the
-/// block's own.
-template <class Composite>
-__device__ void gather_watched(const Composite& c, typename Composite::accumulator_type& value, const contributor& self,
-                               const watched_memory& memory, std::uint32_t number) {
-  using accumulator = typename Composite::accumulator_type;
-  if (threadIdx.x != 0) value = c.identity();
-  for_watched<accumulator>(self, memory, number, [&](const accumulator& partial, unsigned) { c.join(value, partial); });
-}
-
 /// Opens memory to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
 /// When the numbers are used up, after 2^32 launches, every unit is cleared, so that none of an earlier round passes
 /// for a new one.

@@ -4,7 +4,7 @@
 namespace fanin::detail {
 
 /// On the host, what the watching block makes of `count` partial results (`partial(k)` gives block k's) by
-/// gather_watched and shuffles: the same joins in the same order, so that both give the same bits.
+/// watching_block::finish: the same joins in the same order, so that both give the same bits.
 template <class Composite, class Partial>
 typename Composite::accumulator_type join_as_watched(const Composite& c, int count, int block_size,
                                                      const Partial& partial) {

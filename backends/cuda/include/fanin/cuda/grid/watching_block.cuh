@@ -78,7 +78,10 @@ struct watching_block {
         if (threadIdx.x == 0) publish_partial(partial.value, self.index, work.memory, number);
         return;
       }
-      gather_watched(partial.c, partial.value, self, work.memory, number);
+      // Thread 0 starts from the block's own.
+      if (threadIdx.x != 0) partial.value = partial.c.identity();
+      for_watched<accumulator>(self, work.memory, number,
+                               [&](const accumulator& from, unsigned) { partial.c.join(partial.value, from); });
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count <= warp_size + 1) {
         if (threadIdx.x < warp_size) combine_in_warp(partial.c, partial.value);  // nobody else gathered anything
       } else {
