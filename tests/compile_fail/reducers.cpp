@@ -43,6 +43,23 @@ struct candidate {
   int identity() const { return 0; }
   void fold(state& of, int value, std::int64_t) const { of.total += value; }
   void join(int& into, const int& from) const { into += from; }
+#elif defined(STATE_WITHOUT_THE_SPILL)
+  struct sums {
+    std::int64_t total;
+  };
+  struct state {
+    std::int64_t total;
+  };
+  using accumulator_type = sums;
+  using gathering = fanin::gathering_in_spill<state>;
+  sums identity() const { return {0}; }
+  void fold(state& of, int value, std::int64_t) const { of.total += value; }
+  void join(sums& into, const sums& from) const { into.total += from.total; }
+#elif defined(FOLD_INTO_THE_ACCUMULATOR)
+  struct gathering : fanin::gathering_in_counters<int, int> {};
+  int identity() const { return 0; }
+  void fold(int& acc, int value, std::int64_t) const { acc += value; }
+  void join(int& into, const int& from) const { into += from; }
 #elif defined(WITHOUT_FINISH)
   struct gathering {
     using state_type = int;

@@ -209,6 +209,58 @@ TEST(composite, keeps_the_largest_accumulator) {
       std::is_same_v<composite<fanin::sum<double>, mean_above>::result_type, fanin::tuple<double, mean_above::means>>);
 }
 
+/// A sum of bytes that takes batches of anything, as they are.
+struct sum_of_bytes {
+  using value_type = std::uint8_t;
+  using accumulator_type = std::int64_t;
+  std::int64_t identity() const { return 0; }
+  void fold(std::int64_t& acc, std::uint8_t value, std::int64_t) const { acc += value; }
+  void join(std::int64_t& into, const std::int64_t& from) const { into += from; }
+  template <class Batch>
+  void fold_batch(std::int64_t& acc, const Batch& batch) const {
+    acc += 1'000'000;
+    for (int k = 0; k < 2; ++k) acc += batch.values[k];
+  }
+};
+
+TEST(composite, gives_batches_of_the_value_type_alone) {
+  using fanin::detail::composite;
+  const auto c = fanin::detail::make_composite(sum_of_bytes{});
+  const int numbers[] = {257, 258};
+  const std::uint8_t bytes[] = {1, 2};
+  const auto folded = [&](const auto& batch) {
+    auto spill = c.identity();
+    auto state = c.begin(spill);
+    c.fold_batch(state, batch);
+    return fanin::get<0>(state);
+  };
+  EXPECT_EQ(folded(fanin::tile_batch<1, 2, int>{numbers, 0, 0}), 3);
+  EXPECT_EQ(folded(fanin::span_batch<int>{numbers, 2, 0}), 3);
+  EXPECT_EQ(folded(fanin::tile_batch<1, 2, std::uint8_t>{bytes, 0, 0}), 1'000'003);
+  EXPECT_EQ(folded(fanin::span_batch<std::uint8_t>{bytes, 2, 0}), 1'000'003);
+}
+
+/// Values that nobody can make an array of before there are some.
+struct metres {
+  double of;
+  explicit metres(double x) : of{x} {}
+};
+struct sum_of_metres {
+  using value_type = metres;
+  using accumulator_type = double;
+  double identity() const { return 0; }
+  void fold(double& acc, const metres& value, std::int64_t) const { acc += value.of; }
+  void join(double& into, const double& from) const { into += from; }
+  void fold_batch(double& acc, const fanin::span_batch<metres>& batch) const {
+    for (std::int64_t k = 0; k < batch.count; ++k) acc += batch.values[k].of;
+  }
+};
+
+TEST(composite, values_without_a_default_are_not_gathered_in_blocks) {
+  const auto f = [](std::int64_t i) { return metres(static_cast<double>(i)); };
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(fanin::serial{}, 5), f, sum_of_metres{}), 10);
+}
+
 /// Clang and nvcc ask for the result of overloads that do not apply, with an array, a functor or an object as reducer.
 TEST(composite, has_a_result_type_that_never_fails) {
   using fanin::detail::result_t;

@@ -48,6 +48,7 @@ TEST_F(cuda_flushes, of_a_reducer_of_ones_own) {
         EXPECT_EQ(fanin::reduce(view, x.span(), handed_sum{}), expected) << what;
         fanin::reduce_into(out.pointer(), view, x.span(), handed_sum{});
         EXPECT_EQ(out.get(), expected) << what;
+        EXPECT_EQ(fanin::reduce(view, x.span(), handed_sum_joined_by_one{}), expected) << what;
         const auto several =
             fanin::reduce(view, x.span(), fanin::max<std::int64_t>{}, handed_sum{}, fanin::sum<std::int64_t>{});
         EXPECT_EQ(fanin::get<0>(several), *std::max_element(host.begin(), host.end())) << what;

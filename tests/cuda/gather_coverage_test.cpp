@@ -228,8 +228,8 @@ void check_vectors(const char* name) {
 TEST(gather_coverage, tiles_by_level) {
   using by_level = record_by_level<std::int64_t>;
   using batch = fanin::tile_batch<4, 2, std::int64_t>;
-  static_assert(fanin::detail::composite<by_level>::has_levels<batch, std::int64_t>);
-  static_assert(!fanin::detail::composite<record<std::int64_t>>::has_levels<batch, std::int64_t>);
+  static_assert(fanin::detail::composite<by_level>::has_levels<batch>);
+  static_assert(!fanin::detail::composite<record<std::int64_t>>::has_levels<batch>);
   for (const std::int64_t count : counts()) {
     const index_source<index_itself> source{{}, -5, count};
     expect_coverage<std::int64_t, by_level>(-5, count, "8 indices", [&](const auto& c, auto& state) {

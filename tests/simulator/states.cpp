@@ -5,6 +5,7 @@
 namespace fanin_test {
 
 inline bool same(const histogram::summary& a, const histogram::summary& b) { return a == b; }
+inline bool same(const small_tally::counters& a, const small_tally::counters& b) { return a == b; }
 
 }  // namespace fanin_test
 
@@ -23,6 +24,8 @@ std::vector<call> calls_of_states() {
                     rows::finished_by<rows::shared_tree, grid::watching_block>>;
   add_calls<stages::own>(calls, some{}, "a histogram and 600 bytes", input, fanin_test::histogram{},
                          fanin_test::wide_counts{});
+  using of_clusters = list<rows::one_pass, rows::cluster, rows::finished_by<rows::cluster, grid::last_block>>;
+  add_calls<stages::own>(calls, of_clusters{}, "a small tally", input, fanin_test::small_tally{3});
   using of_exact_sums = list<rows::shuffle, rows::shared_tree, rows::finished_by<rows::one_pass, grid::last_block>,
                              rows::finished_by<rows::global_unroll, grid::last_block>>;
   add_calls<stages::own>(calls, of_exact_sums{}, "an exact sum", as_array<float>{make_wide_range()},

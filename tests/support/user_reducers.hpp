@@ -174,6 +174,36 @@ struct handed_sum {
   }
 };
 
+/// The same, whose spills one thread joins, which takes them to be its own.
+struct handed_sum_joined_by_one : handed_sum {
+  struct gathering : handed_sum::gathering {
+    template <class Of>
+    FANIN_FUNCTION static void join_spills(const handed_sum_joined_by_one& r, counters& spill, const Of& of,
+                                           unsigned count, unsigned worker, unsigned workers) {
+      fanin::gathering_in_spill<cache>::join_spills(r, spill, of, count, worker, workers);
+    }
+  };
+};
+
+/// Four counters of 16 bytes: a spill that is small.
+struct small_tally {
+  struct counters {
+    std::int32_t of[4];
+    friend bool operator==(const counters&, const counters&) = default;
+  };
+  using value_type = std::uint32_t;
+  using accumulator_type = counters;
+  using gathering = fanin::gathering_in_counters<counters, std::int32_t>;
+  std::uint32_t shift = 0;
+  FANIN_FUNCTION counters identity() const { return {}; }
+  FANIN_FUNCTION void fold(gathering::state_type& state, std::uint32_t value, std::int64_t) const {
+    fanin::atomic_fetch_add(state->of[value >> shift & 3], 1);
+  }
+  FANIN_FUNCTION void join(counters& into, const counters& from) const {
+    for (int k = 0; k < 4; ++k) into.of[k] += from.of[k];
+  }
+};
+
 /// A histogram in a spill that a whole block may share, and a small cache in each thread. Integers, so that no order
 /// shows.
 struct histogram {

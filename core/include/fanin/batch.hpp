@@ -3,8 +3,10 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
@@ -13,8 +15,9 @@
 ///     fold_batch(state&, const fanin::span_batch<value_type>&)           for hosts, FANIN_FUNCTION where it is one
 ///     template <int Rows, int Columns>
 ///     fold_batch(state&, const fanin::tile_batch<Rows, Columns, value_type>&)   for devices, FANIN_FUNCTION
-/// which gives what folding one element after the other would give. Without it elements are folded so. A thread's
-/// batches and elements come in rising order of their indices.
+/// which gives what folding one element after the other would give. Without it elements are folded so. Elements of
+/// another type than value_type are converted, and folded one by one. All indices of a batch are larger than those that
+/// the state has seen; single elements may come in any order.
 ///
 /// For a device's inner loop it may tell how fast a whole tile goes:
 ///     fast_level(const state&, const tile_batch<Rows, Columns, value_type>&) -> unsigned
@@ -26,6 +29,7 @@ namespace fanin {
 /// Elements first, first + 1, ..., first + count - 1 of an array.
 template <class T>
 struct span_batch {
+  using value_type = T;
   const T* values;
   std::int64_t count;
   std::int64_t first;
@@ -35,6 +39,7 @@ struct span_batch {
 /// count; the others repeat the first row's values.
 template <int Rows, int Columns, class T>
 struct tile_batch {
+  using value_type = T;
   static constexpr int size = Rows * Columns;
   const T* values;
   std::int64_t first;
@@ -49,16 +54,16 @@ inline constexpr unsigned no_fast_level = ~0U;
 
 namespace detail {
 
+/// Only of its own value_type, so that nothing is converted on the way.
 template <class R, class Batch>
 concept takes_batch =
+    std::is_same_v<typename Batch::value_type, reducer_value_t<R>> &&
     requires(const R r, reducer_state_t<R>& state, const Batch& batch) { r.fold_batch(state, batch); };
 template <class R, class Batch>
-concept has_fast_levels =
-    requires(const R r, const reducer_state_t<R>& state, const Batch& batch) { r.fast_level(state, batch); };
-
-/// Whether a reducer takes arrays of T at once: only of its own value_type, so that nothing is converted on the way.
-template <class R, class T>
-inline constexpr bool takes_spans = std::is_same_v<reducer_value_t<R>, T> && takes_batch<R, span_batch<T>>;
+concept has_fast_levels = takes_batch<R, Batch> && requires(const R r, reducer_state_t<R>& state, const Batch& batch) {
+  { r.fast_level(std::as_const(state), batch) } -> std::same_as<unsigned>;
+  r.fold_fast(state, batch, 0U);
+};
 
 }  // namespace detail
 

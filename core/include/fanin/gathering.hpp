@@ -36,8 +36,9 @@
 ///   finish(r, state_type&, acc& spill)     what the state holds goes to the spill
 ///   join_spills(r, acc& spill, of, count, worker, workers)
 ///                                          the worker's share of joining the spills of(0), ..., of(count - 1) of other
-///                                          blocks to this one's: all threads of a block call it at once
-/// Threads of a block begin, fold, finish and join concurrently: they touch a spill that they share by
+///                                          blocks to this one's: all threads of a block call it at once, between two
+///                                          barriers, and nobody else touches the spill
+/// Threads of a block begin, fold, finish and deposit concurrently: they touch a spill that they share by
 /// fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result does not depend on the order
 /// (integers). Bases give all but the state; what one hides it must mean.
 ///
@@ -94,15 +95,17 @@ using gathering_t = typename detail::gathering_of<R>::type;
 template <class R>
 using reducer_state_t = typename gathering_t<R>::state_type;
 
-/// Into a spill, by a state that is made of a reference to it. One thread joins the spills of other blocks, one after
-/// the other: of many blocks a gathering of one's own does it faster.
+/// Into a spill, by a state that has a constructor from a reference to it. One thread joins the spills of other blocks,
+/// one after the other: of many blocks a gathering of one's own does it faster.
 template <class State>
 struct gathering_in_spill {
   using state_type = State;
   static constexpr bool has_spill = true;
   static constexpr bool has_partials = false;
 
+  // An aggregate would be made of a copy of it.
   template <class R>
+    requires(std::is_constructible_v<State, reducer_accumulator_t<R>&> && !std::is_aggregate_v<State>)
   FANIN_FUNCTION static constexpr State begin(const R&, reducer_accumulator_t<R>& spill) {
     return State(spill);
   }

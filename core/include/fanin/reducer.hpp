@@ -92,30 +92,35 @@ struct check_reducer {
       static_assert(has_join<R>,
                     "fanin: this reducer lacks join(acc& into, const acc& from), a const member that merges "
                     "two accumulators");
-      static_assert(has_fold<R> || !names_fold<R>,
-                    "fanin: this reducer has a fold that does not fit, and would be left out: it is a const member "
-                    "fold(acc&, const value&, std::int64_t index)");
       static_assert(has_result<R> || !names_a_result<R>,
                     "fanin: this reducer has a result that does not fit, and would be left out: it is a const member "
                     "result(const acc&) that gives the result_type");
-      static_assert(has_fold<R> || (!names_gathering<R> && std::is_convertible_v<reducer_value_t<R>, accumulator>),
-                    "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
-                    "accumulator_type");
       static_assert(has_result<R> || std::is_convertible_v<accumulator, reducer_result_t<R>>,
                     "fanin: this reducer needs result(acc): its accumulator_type does not convert to its result_type");
       using how = gathering_t<R>;
       static_assert(gathers<how, R>,
                     "fanin: this reducer's gathering is none: derive it from fanin::gathering_in_spill<State> or "
-                    "another one of fanin/gathering.hpp, and give the State begin(reducer, acc& spill) and "
-                    "finish(reducer, state&, acc& spill) where theirs do not do");
+                    "another one of fanin/gathering.hpp, and give it begin(reducer, acc& spill) -> State, unless "
+                    "the State has a constructor from the spill, and finish(reducer, state&, acc& spill), unless the "
+                    "state holds nothing");
       if constexpr (gathers<how, R>) {
+        static_assert(has_fold<R> || !names_fold<R> || names_gathering<R>,
+                      "fanin: this reducer has a fold that does not fit, and would be left out: it is a const member "
+                      "fold(acc&, const value&, std::int64_t index)");
+        static_assert(has_fold<R> || !names_gathering<R>,
+                      "fanin: a reducer that names a gathering has a const member "
+                      "fold(gathering::state_type&, const value&, std::int64_t index)");
+        static_assert(has_fold<R> || names_gathering<R> || std::is_convertible_v<reducer_value_t<R>, accumulator>,
+                      "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
+                      "accumulator_type");
         static_assert(!how::has_spill || joins_spills<how, R>,
                       "fanin: this reducer's gathering has no join_spills(reducer, acc& spill, of, count, worker, "
-                      "workers), by which blocks join theirs");
+                      "workers) for the reducer's accumulator_type, by which blocks join theirs");
         static_assert(!how::has_partials || hands_over_partials<how, R>,
                       "fanin: a gathering with partials has drain(reducer, state&) -> partial_type, "
                       "deposit(reducer, partial&, acc& spill), join_partials(reducer, partial&, const partial&), "
-                      "is_in_spill(reducer, const partial&) -> bool and result(reducer, const partial&)");
+                      "is_in_spill(reducer, const partial&) -> bool, result(reducer, const partial&), and, or by "
+                      "default, scale(reducer, const partial&) -> int and rescale(reducer, partial&, int) -> bool");
       }
     }
     return true;

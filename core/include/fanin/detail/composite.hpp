@@ -69,7 +69,7 @@ struct composite {
   static constexpr bool has_any_spill = (gathering_t<Reducer>::has_spill || ...);
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   template <class T>
-  static constexpr bool takes_any_spans = (takes_spans<Reducer, T> || ...);
+  static constexpr bool takes_any_spans = (takes_batch<Reducer, span_batch<T>> || ...);
   static constexpr std::size_t largest_accumulator = largest({sizeof(reducer_accumulator_t<Reducer>)...});
   /// The largest of those that no spill holds.
   static constexpr std::size_t largest_beside_spills =
@@ -147,9 +147,10 @@ struct composite {
   /// The greatest of the levels of the reducers that have some. Several reducers have levels where the others fold one
   /// element after the other: beside one that takes tiles (places of extremes) the loop runs out of registers, and took
   /// 1.4 times as long on an H200.
-  template <class Batch, class Value>
-  static constexpr bool has_levels = !gives_one_each<Value> && (has_fast_levels<Reducer, Batch> || ...) &&
-                                     ((has_fast_levels<Reducer, Batch> || !takes_batch<Reducer, Batch>) && ...);
+  template <class Batch>
+  static constexpr bool has_levels =
+      !gives_one_each<typename Batch::value_type> && (has_fast_levels<Reducer, Batch> || ...) &&
+      ((has_fast_levels<Reducer, Batch> || !takes_batch<Reducer, Batch>) && ...);
   template <class Batch>
   FANIN_FUNCTION constexpr unsigned fast_level(const state_type& state, const Batch& batch) const {
     return fast_level_of(state, batch, indices{});
@@ -260,7 +261,10 @@ struct composite {
   template <int Rows, int Columns, class Value, class Visit>
   FANIN_FUNCTION static constexpr void for_those_that_count(const tile_batch<Rows, Columns, Value>& batch,
                                                             const Visit& visit) {
-    const auto [values, first, row_step, rows] = batch;
+    const Value* const values = batch.values;
+    const std::int64_t first = batch.first;
+    const std::int64_t row_step = batch.row_step;
+    const int rows = batch.rows;
     [&]<int... At>(std::integer_sequence<int, At...>) {
       ((At / Columns < rows ? visit(values[At], first + At / Columns * row_step + At % Columns) : void()), ...);
     }(std::make_integer_sequence<int, Rows * Columns>{});
@@ -271,7 +275,7 @@ struct composite {
   }
   template <std::size_t I, class T>
   constexpr void fold_span_one(reducer_state_t<reducer_type<I>>& state, const span_batch<T>& batch) const {
-    if constexpr (takes_spans<reducer_type<I>, T>) {
+    if constexpr (takes_batch<reducer_type<I>, span_batch<T>>) {
       get<I>(reducers).fold_batch(state, batch);
     } else {
       for (std::int64_t k = 0; k < batch.count; ++k) fold_one<I>(state, batch.values[k], batch.first + k);

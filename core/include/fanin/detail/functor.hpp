@@ -68,7 +68,7 @@ constexpr void check_functor() {
                 "f(std::int64_t i, acc&...)");
   static_assert(traits::takes_value || traits::takes_accumulator || traits::takes_copy,
                 "fanin: the functor must be callable, as const, as f(i), giving a value, or as f(i, acc&...) with one "
-                "lvalue accumulator of the reducer's accumulator_type per reducer");
+                "lvalue accumulator per reducer: of its accumulator_type, or of the state_type of its gathering");
   if constexpr ((traits::takes_value || traits::takes_accumulator) && !traits::takes_copy) {
     static_assert(traits::takes_64_bit_index(),
                   "fanin: the functor takes a 32-bit index (or no integer): take std::int64_t, or ranges beyond 2^31 "

@@ -55,7 +55,9 @@ constexpr bool gives_spans() {
   if constexpr (takes_accumulator<F, Composite>) {
     return false;
   } else {
-    return Composite::template takes_any_spans<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>;
+    using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
+    return std::is_default_constructible_v<value_type> && std::is_copy_assignable_v<value_type> &&
+           Composite::template takes_any_spans<value_type>;
   }
 }
 

@@ -44,10 +44,10 @@ struct block_memory {
   static constexpr cuda_recipe recipe = Strategy::recipe;
   static constexpr bool combines_by_shuffle = recipe.block == cuda_stage::block::warp_shuffle &&
                                               !goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
+  /// Where values do not stay in the spill, all of an accumulator is combined as well.
   static constexpr std::size_t bytes_of_warp =
-      Composite::has_any_spill ? largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle)
-      : combines_by_shuffle    ? sizeof(accumulator)
-                               : 0;
+      largest({largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle),
+               combines_by_shuffle && !stays_in_spill<Strategy, Composite> ? sizeof(accumulator) : 0});
 
   struct no_copies {};
   using copy_barriers =

@@ -91,7 +91,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
     });
   }
 
-  /// All threads join spill_of(0), ..., spill_of(count - 1) to the block's own.
+  /// All threads join spill_of(0), ..., spill_of(count - 1) to the block's own. Ends with a barrier: whoever joins them
+  /// may take the spill to be their own meanwhile.
   template <class SpillOf>
   __device__ __forceinline__ void join_spills(const SpillOf& spill_of, unsigned count) {
     for_each([&]<std::size_t K>(index<K>) {
@@ -100,6 +101,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
         gathering<K>::join_spills(reducer<K>(), get<K>(*spill), of, count, threadIdx.x, blockDim.x);
       }
     });
+    __syncthreads();
   }
 
   /// In thread 0.

@@ -55,8 +55,7 @@ inline constexpr bool has_levels_for = [] {
   if constexpr (Source::value_size == 0) {
     return false;
   } else {
-    using value_type = typename Source::value_type;
-    return Composite::template has_levels<tile_batch<Rows, Columns, value_type>, value_type>;
+    return Composite::template has_levels<tile_batch<Rows, Columns, typename Source::value_type>>;
   }
 }();
 
