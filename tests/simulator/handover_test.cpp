@@ -85,7 +85,7 @@ std::string explore_units(unsigned blocks, unsigned launches) {
   return explore<value>(blocks, launches, 256 + bytes_of_units, blocks - 1,
                         [=](unsigned char* memory, unsigned launch, std::vector<value>& taken) {
                           const detail::watched_memory workspace{reinterpret_cast<detail::tagged_unit*>(memory + 256),
-                                                                bytes_of_units, reinterpret_cast<unsigned*>(memory)};
+                                                                 bytes_of_units, reinterpret_cast<unsigned*>(memory)};
                           const detail::contributor self{blockIdx.x, gridDim.x};
                           detail::wait_for_grid_before();
                           const std::uint32_t number = detail::launch_number(workspace);

@@ -15,8 +15,8 @@
 #include "simulator/seeds.hpp"
 #include "support/functors.hpp"
 
-/// What objects keep from call to call, on the simulated device: launch numbers near their end, workspace of graphs, two
-/// streams.
+/// What objects keep from call to call, on the simulated device: launch numbers near their end, workspace of graphs,
+/// two streams.
 namespace simulator_test {
 namespace {
 

@@ -27,9 +27,6 @@ std::vector<call> calls_of_parcels() {
   add_calls<stages::own>(calls, list<rows::one_pass>{}, "sums handed on and a sum", numbers, fanin_test::handed_sum{},
                          fanin::sum<std::int64_t>{});
 
-  add_calls<stages::own>(calls, list<rows::one_pass, rows::finished_by<rows::shared_tree, grid::watching_block>>{},
-                         "sums handed on and joined by one thread", numbers, fanin_test::handed_sum_joined_by_one{});
-
   using of_exact_sums = list<rows::one_pass, rows::finished_by<rows::shared_tree, grid::watching_block>, rows::cluster>;
   add_calls<stages::own>(calls, of_exact_sums{}, "an exact sum", as_array<float>{make_wide_range()},
                          fanin::exact_sum<float>{});

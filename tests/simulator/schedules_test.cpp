@@ -84,7 +84,7 @@ void run_schedules(const std::vector<call>& calls, std::uint64_t of_call) {
   });
 }
 
-/// Places without which nothing goes wrong, and why they are there.
+/// Places without which nothing goes wrong here, and why they are there.
 const std::map<std::string, std::string>& needless() {
   static const std::string together = "brings lanes together, which makes the shuffles behind it faster";
   static const std::map<std::string, std::string> all{
@@ -93,6 +93,7 @@ const std::map<std::string, std::string>& needless() {
       {"__syncwarp 2 of block/joined_partials.cuh", together},
       {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
       {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
+      {"__syncthreads 1 of partial/parcel.cuh", "a GPU shows it, where one thread joins spills and others deposit"},
   };
   return all;
 }
