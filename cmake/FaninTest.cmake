@@ -80,13 +80,16 @@ function(fanin_add_test name)
     PROPERTIES TIMEOUT ${arg_TIMEOUT} ${labels})
 endfunction()
 
-# An object library for one source that is compiled on its own.
+# An object library for one source that is compiled on its own. By nvcc, without Kokkos.
 function(_fanin_add_compile_target name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS")
   add_library(${name} OBJECT EXCLUDE_FROM_ALL "${arg_SOURCE}")
   set_target_properties(${name} PROPERTIES EXPORT_COMPILE_COMMANDS ON)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   _fanin_test_target(${name} ${arg_LIBS})
+  if(arg_LANGUAGE STREQUAL "CUDA")
+    fanin_without_kokkos(${name})
+  endif()
   if(arg_LANGUAGE)
     # Not a property of the source: its twin in the other language may share the file.
     set(copy "${CMAKE_CURRENT_BINARY_DIR}/${name}.cu")

@@ -3,6 +3,8 @@
 
 // Fanin over Kokkos, on a host space.
 
+#include <fanin/kokkos/kokkos.hpp>
+
 #include "contenders/fanin_calls.hpp"
 
 namespace fanin_perf {

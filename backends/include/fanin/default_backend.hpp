@@ -18,6 +18,9 @@
 #if FANIN_DEFAULT_BACKEND == FANIN_BACKEND_CUDA
 #include <fanin/cuda/cuda.hpp>
 #elif FANIN_DEFAULT_BACKEND == FANIN_BACKEND_KOKKOS
+#if defined(FANIN_WITHOUT_KOKKOS)
+#error "fanin: FANIN_WITHOUT_KOKKOS is defined, and the default backend is Kokkos"
+#endif
 #if FANIN_KOKKOS_NEEDS_CUDA && !defined(__CUDACC__)
 #error \
     "fanin: the default backend is a Kokkos that was built with CUDA: compile this file as CUDA, with the CMake function fanin_target(<your target>)"

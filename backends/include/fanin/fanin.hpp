@@ -4,7 +4,9 @@
 #include <fanin/detail/needs_cxx20.hpp>
 
 /// Everything of Fanin that this build has: one parallel_reduce, and every backend that was enabled. A Kokkos that was
-/// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target().
+/// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target(). Define
+/// FANIN_WITHOUT_KOKKOS for units that use no Kokkos, and Kokkos's headers are not read. Units with and without it make
+/// one program.
 #include <fanin/buffer.hpp>
 #include <fanin/build_info.hpp>
 #include <fanin/config.hpp>
@@ -25,7 +27,7 @@
 #if FANIN_HAS_CUDA
 #include <fanin/cuda/cuda.hpp>
 #endif
-#if FANIN_HAS_KOKKOS && (!FANIN_KOKKOS_NEEDS_CUDA || defined(__CUDACC__))
+#if FANIN_HAS_KOKKOS && !defined(FANIN_WITHOUT_KOKKOS) && (!FANIN_KOKKOS_NEEDS_CUDA || defined(__CUDACC__))
 #include <fanin/kokkos/kokkos.hpp>
 #endif
 #include <fanin/default_backend.hpp>
