@@ -88,7 +88,7 @@ struct device_family {
   template <class T, operation Op>
   std::unique_ptr<call> make(const workload& work) const {
     using reduction = typename Library::template reduction<T, Op>;
-    return std::make_unique<device_call<T, Op, reduction>>(work, to_host);
+    return std::unique_ptr<call>(new device_call<T, Op, reduction>(work, to_host));
   }
 };
 

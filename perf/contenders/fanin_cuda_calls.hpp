@@ -169,7 +169,7 @@ struct fanin_cuda_family {
 
   template <class T, operation Op>
   std::unique_ptr<call> make(const workload& work) const {
-    return std::make_unique<fanin_cuda_call<T, Op, Form, Strategy, To>>(work, tuning);
+    return std::unique_ptr<call>(new fanin_cuda_call<T, Op, Form, Strategy, To>(work, tuning));
   }
 };
 

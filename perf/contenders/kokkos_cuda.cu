@@ -55,7 +55,7 @@ struct kokkos_on_cuda {
 
   template <class T, operation Op>
   std::unique_ptr<call> make(const workload& work) const {
-    if (!to_host) return std::make_unique<to_device<T, Op>>(work);
+    if (!to_host) return std::unique_ptr<call>(new to_device<T, Op>(work));
     const Kokkos::Cuda space(static_cast<cudaStream_t>(work.stream));
     return make_blocking<T>(work, [space](const T* x, const T* y, std::int64_t n) {
       typename kokkos_result<T, Op>::type found;

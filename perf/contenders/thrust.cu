@@ -89,7 +89,7 @@ struct thrust_family {
 
   template <class T, operation Op>
   std::unique_ptr<call> make(const workload& work) const {
-    return std::make_unique<thrust_call<T, Op>>(work);
+    return std::unique_ptr<call>(new thrust_call<T, Op>(work));
   }
 };
 

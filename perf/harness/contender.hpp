@@ -3,6 +3,7 @@
 
 // A contender: one way to compute a reduction, behind an interface that the harness can time.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -111,44 +112,67 @@ inline constexpr bool takes_exact_sums = [] {
   }
 }();
 
-/// Whether a family has a combination. All are asked about the numbers of 32 and 64 bits; about sums of the other
-/// types those that take all types, and about exact sums those that take them.
-template <class Family, class T, operation Op>
-constexpr bool family_offers() {
-  if constexpr (Op == operation::exact_sum) {
-    if constexpr (is_defined<T, Op> && takes_exact_sums<Family>) {
-      return Family::template offers<T, Op>();
-    } else {
-      return false;
-    }
-  } else if constexpr (has_all_operations<T> || (Op == operation::sum && takes_all_types<Family>)) {
-    return Family::template offers<T, Op>();
-  } else {
-    return false;
+/// What makes a family's calls, by type and operation; null where it has none. All families are asked about the numbers
+/// of 32 and 64 bits; about sums of the other types those that take all types, and about exact sums those that take
+/// them.
+template <class Family>
+class family_calls {
+ public:
+  using maker = std::unique_ptr<call> (*)(const Family&, const workload&);
+
+  constexpr family_calls() { add_types(element_types{}); }
+
+  constexpr maker operator()(element type, operation op) const {
+    return makers_[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
   }
-}
+
+ private:
+  template <class T, operation Op>
+  static std::unique_ptr<call> make(const Family& family, const workload& work) {
+    return family.template make<T, Op>(work);
+  }
+
+  template <class T, operation Op>
+  constexpr void add() {
+    if constexpr (Family::template offers<T, Op>()) {
+      makers_[static_cast<std::size_t>(element_of<T>)][static_cast<std::size_t>(Op)] = &make<T, Op>;
+    }
+  }
+
+  template <class T>
+  constexpr void add_type() {
+    if constexpr (has_all_operations<T>) {
+      add<T, operation::sum>();
+      add<T, operation::min>();
+      add<T, operation::max>();
+      add<T, operation::min_loc>();
+      add<T, operation::max_loc>();
+      add<T, operation::sum_of_squares>();
+      add<T, operation::dot>();
+      add<T, operation::several>();
+      if constexpr (is_defined<T, operation::exact_sum> && takes_exact_sums<Family>) add<T, operation::exact_sum>();
+    } else if constexpr (takes_all_types<Family>) {
+      add<T, operation::sum>();
+    }
+  }
+
+  template <class... T>
+  constexpr void add_types(type_list<T...>) {
+    (add_type<T>(), ...);
+  }
+
+  std::array<std::array<maker, operation_names.size()>, element_names.size()> makers_{};
+};
 
 /// Completes a contender from a family: a class with `offers<T, Op>()` and `make<T, Op>(workload)`.
 template <class Family>
 contender of_family(contender described, Family family = {}) {
-  described.offers = [](element type, operation op) {
-    return with_type(type, [&](auto t) {
-      return with_operation(
-          op, [](auto o) { return family_offers<Family, typename decltype(t)::type, decltype(o)::value>(); });
-    });
-  };
+  // A table and no switch: fewer functions to compile for each of many families.
+  static constexpr family_calls<Family> calls;
+  described.offers = [](element type, operation op) { return calls(type, op) != nullptr; };
   described.prepare = [family](const workload& work) {
-    return with_type(work.type, [&](auto t) {
-      return with_operation(work.op, [&](auto o) -> std::unique_ptr<call> {
-        using value = typename decltype(t)::type;
-        constexpr operation op = decltype(o)::value;
-        if constexpr (family_offers<Family, value, op>()) {
-          return family.template make<value, op>(work);
-        } else {
-          return nullptr;
-        }
-      });
-    });
+    const auto make = calls(work.type, work.op);
+    return make == nullptr ? nullptr : make(family, work);
   };
   return described;
 }
@@ -200,7 +224,7 @@ class blocking_call final : public call {
 
 template <class T, class Compute>
 std::unique_ptr<call> make_blocking(const workload& work, Compute compute) {
-  return std::make_unique<blocking_call<T, Compute>>(work, std::move(compute));
+  return std::unique_ptr<call>(new blocking_call<T, Compute>(work, std::move(compute)));
 }
 
 }  // namespace fanin_perf

@@ -67,6 +67,14 @@ constexpr bool is_sum(operation o) {
 }
 constexpr std::int64_t arrays_of(operation o) { return o == operation::dot ? 2 : 1; }
 
+template <class... T>
+struct type_list {};
+
+/// The C++ types, in the order of element.
+using element_types =
+    type_list<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double, std::int8_t, std::uint8_t,
+              std::int16_t, float16, bfloat16, std::complex<float>, std::complex<double>, eight_doubles>;
+
 template <class T>
 inline constexpr element element_of = [] {
   if constexpr (std::is_same_v<T, std::int32_t>) return element::i32;
