@@ -8,6 +8,9 @@
 #       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
 #       Each test case becomes a ctest test, listed when ctest runs; a skipped case counts as skipped.
 #
+#   fanin_optimise_less(<target>...)
+#       Of a folder at -O3: programs in whose own code no loop is vectorised, at -O1 in Release.
+#
 #   FANIN_WITH_HOST_TESTS
 #       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
 #       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
@@ -41,6 +44,12 @@ endif()
 function(_fanin_test_target target)
   target_link_libraries(${target} PRIVATE fanin::fanin ${ARGN})
   fanin_project_target(${target})
+endfunction()
+
+function(fanin_optimise_less)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>")
+  endforeach()
 endfunction()
 
 function(fanin_add_test name)

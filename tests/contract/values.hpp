@@ -4,8 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -19,6 +17,12 @@ template <class Reducer, class T>
 inline constexpr bool is_sum = std::is_same_v<Reducer, fanin::sum<T>>;
 template <class Reducer, class T>
 inline constexpr bool is_product = std::is_same_v<Reducer, fanin::prod<T>>;
+
+/// Once, and not in every one of some hundred instances.
+inline void expect_right(const ::testing::AssertionResult& right, const char* form, const char* name, std::size_t n,
+                         data kind) {
+  EXPECT_TRUE(right) << form << " by " << name << " of " << n << " " << name_of(kind);
+}
 
 /// One array, on the host and in the backend's memory.
 template <class Fixture, class T>
@@ -42,21 +46,19 @@ class value_case {
  private:
   template <class Reducer, class Result>
   void check(const char* name, const char* form, const Result& got) {
-    const auto where = [&] {
-      std::ostringstream text;
-      text << form << " by " << name << " of " << host_.size() << " " << name_of(kind_);
-      return text.str();
-    };
     const std::span<const T> x(host_);
+    const auto expect = [&](const ::testing::AssertionResult& right) {
+      expect_right(right, form, name, host_.size(), kind_);
+    };
     if constexpr (is_sum<Reducer, T>) {
       // A sum of whole numbers is exact whatever the order.
-      EXPECT_TRUE(is_sum_of(x, got, kind_ == data::whole_numbers ? -1.0 : Fixture::depth(x.size()))) << where();
+      expect(is_sum_of(x, got, kind_ == data::whole_numbers ? -1.0 : Fixture::depth(x.size())));
     } else if constexpr (is_product<Reducer, T>) {
       if (std::integral<T> || kind_ == data::near_one || x.size() < 3) {
-        EXPECT_TRUE(is_product_of(x, got, Fixture::depth(x.size()))) << where();
+        expect(is_product_of(x, got, Fixture::depth(x.size())));
       }
     } else {
-      EXPECT_TRUE(is_same(got, fanin::reduce(in_order, x, Reducer{}))) << where();
+      expect(is_same(got, fanin::reduce(in_order, x, Reducer{})));
     }
   }
 

@@ -24,6 +24,11 @@ namespace {
 
 using fanin_test::same;
 
+/// Once, and not in every one of some hundred instances.
+void expect_same(bool is_same, const char* form, const char* what, std::int64_t n) {
+  EXPECT_TRUE(is_same) << what << ", " << form << ", n = " << n;
+}
+
 /// The span, f(i), f(i, acc&), and f(i) from an index other than 0.
 template <class Space, class Reducer, class T>
 void compare(const std::vector<T>& values, Reducer reducer, const char* what) {
@@ -33,13 +38,13 @@ void compare(const std::vector<T>& values, Reducer reducer, const char* what) {
   const load<T> f{values.data()};
   const fold_in<Reducer> g{values.data(), reducer};
   const auto expected = fanin::reduce(oracle, values, reducer);
-  EXPECT_TRUE(same(fanin::reduce(exec, values, reducer), expected)) << what << ", span, n = " << n;
-  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n), f, reducer), expected)) << what << ", f(i), n = " << n;
-  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n), g, reducer), expected))
-      << what << ", f(i, acc), n = " << n;
-  EXPECT_TRUE(same(fanin::parallel_reduce(fanin::range(exec, n / 3, n), f, reducer),
-                   fanin::parallel_reduce(fanin::range(oracle, n / 3, n), f, reducer)))
-      << what << ", f(i) from n / 3, n = " << n;
+  const auto range = fanin::range(exec, n);
+  expect_same(same(fanin::reduce(exec, values, reducer), expected), "span", what, n);
+  expect_same(same(fanin::parallel_reduce(range, f, reducer), expected), "f(i)", what, n);
+  expect_same(same(fanin::parallel_reduce(range, g, reducer), expected), "f(i, acc)", what, n);
+  expect_same(same(fanin::parallel_reduce(fanin::range(exec, n / 3, n), f, reducer),
+                   fanin::parallel_reduce(fanin::range(oracle, n / 3, n), f, reducer)),
+              "f(i) from n / 3", what, n);
 }
 
 template <class Space, class T>
