@@ -13,6 +13,9 @@ if(NOT FANIN_WITH_HOST_TESTS)
   return()
 endif()
 
+if(FANIN_SANITIZE) # it fills and sums millions of values
+  set_source_files_properties(runner_test.cpp PROPERTIES COMPILE_OPTIONS -Og)
+endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
