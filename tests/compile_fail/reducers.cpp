@@ -64,6 +64,7 @@ struct candidate {
   struct gathering {
     using state_type = int;
     static constexpr bool has_spill = true;
+    static constexpr bool joins_spills = false;
     static constexpr bool has_partials = false;
     static int begin(const candidate&, int&) { return 0; }
   };
@@ -74,6 +75,7 @@ struct candidate {
   struct gathering {
     using state_type = int;
     static constexpr bool has_spill = true;
+    static constexpr bool joins_spills = true;
     static constexpr bool has_partials = false;
     static int begin(const candidate&, int&) { return 0; }
     static void finish(const candidate&, int& state, int& spill) { spill += state; }

@@ -174,13 +174,13 @@ struct handed_sum {
   }
 };
 
-/// The same, whose spills one thread joins, which takes them to be its own.
+/// The same, whose spills one thread joins, which takes this block's to be its own.
 struct handed_sum_joined_by_one : handed_sum {
   struct gathering : handed_sum::gathering {
     template <class Of>
     FANIN_FUNCTION static void join_spills(const handed_sum_joined_by_one& r, counters& spill, const Of& of,
-                                           unsigned count, unsigned worker, unsigned workers) {
-      fanin::gathering_in_spill<cache>::join_spills(r, spill, of, count, worker, workers);
+                                           unsigned count, unsigned worker, unsigned /*workers*/) {
+      for (unsigned k = 0; worker == 0 && k < count; ++k) r.join(spill, of(k));
     }
   };
 };

@@ -35,9 +35,10 @@
 ///   begin(r, acc& spill)                   -> state_type; may keep a reference to the spill
 ///   finish(r, state_type&, acc& spill)     what the state holds goes to the spill
 ///   join_spills(r, acc& spill, of, count, worker, workers)
-///                                          the worker's share of joining the spills of(0), ..., of(count - 1) of other
-///                                          blocks to this one's: all threads of a block call it at once, between two
-///                                          barriers, and nobody else touches the spill
+///                                          where joins_spills says that there is one, and with partials: the worker's
+///                                          share of joining the spills of(0), ..., of(count - 1) of other blocks to
+///                                          this one's: all threads of a block call it at once, between two barriers,
+///                                          and nobody else touches the spill
 /// Threads of a block begin, fold, finish and deposit concurrently: they touch a spill that they share by
 /// fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result does not depend on the order
 /// (integers). Bases give all but the state; what one hides it must mean.
@@ -67,6 +68,7 @@ struct gathering_in_accumulators {
   using state_type = reducer_accumulator_t<R>;
   using partial_type = state_type;
   static constexpr bool has_spill = false;
+  static constexpr bool joins_spills = false;
   static constexpr bool has_partials = false;
 
   FANIN_FUNCTION static constexpr state_type begin(const R& r, state_type&) { return r.identity(); }
@@ -95,12 +97,13 @@ using gathering_t = typename detail::gathering_of<R>::type;
 template <class R>
 using reducer_state_t = typename gathering_t<R>::state_type;
 
-/// Into a spill, by a state that has a constructor from a reference to it. One thread joins the spills of other blocks,
-/// one after the other: of many blocks a gathering of one's own does it faster.
+/// Into a spill, by a state that has a constructor from a reference to it. Blocks hand their accumulators to each other
+/// as ordinary reducers' do.
 template <class State>
 struct gathering_in_spill {
   using state_type = State;
   static constexpr bool has_spill = true;
+  static constexpr bool joins_spills = false;
   static constexpr bool has_partials = false;
 
   // An aggregate would be made of a copy of it.
@@ -111,12 +114,6 @@ struct gathering_in_spill {
   }
   template <class R>
   FANIN_FUNCTION static constexpr void finish(const R&, State&, reducer_accumulator_t<R>&) {}
-  template <class R, class Of>
-  FANIN_FUNCTION static void join_spills(const R& r, reducer_accumulator_t<R>& spill, const Of& of, unsigned count,
-                                         unsigned worker, unsigned /*workers*/) {
-    if (worker != 0) return;
-    for (unsigned k = 0; k < count; ++k) r.join(spill, of(k));
-  }
 };
 
 /// A state that is the spill itself.
@@ -137,6 +134,7 @@ template <class Accumulator, class Count>
 struct gathering_in_counters : gathering_in_spill<spill_reference<Accumulator>> {
   static_assert(std::is_integral_v<Count> && std::is_trivially_copyable_v<Accumulator>);
   static_assert(sizeof(Accumulator) % sizeof(Count) == 0 && alignof(Accumulator) == alignof(Count));
+  static constexpr bool joins_spills = true;
 
   template <class R, class Of>
   FANIN_FUNCTION static void join_spills(const R&, Accumulator& spill, const Of& of, unsigned count, unsigned worker,
@@ -154,6 +152,7 @@ struct gathering_in_counters : gathering_in_spill<spill_reference<Accumulator>> 
 template <class State, class Partial>
 struct gathering_with_partials : gathering_in_spill<State> {
   using partial_type = Partial;
+  static constexpr bool joins_spills = true;
   static constexpr bool has_partials = true;
 
   template <class R>
@@ -186,12 +185,13 @@ struct accumulator_at {
 /// What gathering_t<R> must have.
 template <class G, class R>
 concept gathers = requires(const R r, reducer_accumulator_t<R>& spill, typename G::state_type& state) {
-  requires std::same_as<decltype(G::has_spill), const bool> && std::same_as<decltype(G::has_partials), const bool>;
+  requires std::same_as<decltype(G::has_spill), const bool> && std::same_as<decltype(G::joins_spills), const bool> &&
+               std::same_as<decltype(G::has_partials), const bool>;
   { G::begin(r, spill) } -> std::same_as<typename G::state_type>;
   G::finish(r, state, spill);
 };
 template <class G, class R>
-concept joins_spills =
+concept has_join_spills =
     requires(const R r, reducer_accumulator_t<R>& spill, const accumulator_at<reducer_accumulator_t<R>>& of,
              unsigned n) { G::join_spills(r, spill, of, n, n, n); };
 template <class G, class R>
@@ -210,7 +210,7 @@ concept hands_over_partials =
 
 /// What gathers for R: see above.
 template <class G, class R>
-concept gathering = detail::gathers<G, R> && (!G::has_spill || detail::joins_spills<G, R>) &&
+concept gathering = detail::gathers<G, R> && (!G::joins_spills || detail::has_join_spills<G, R>) &&
                     (!G::has_partials || detail::hands_over_partials<G, R>);
 
 }  // namespace fanin

@@ -113,7 +113,7 @@ struct check_reducer {
         static_assert(has_fold<R> || names_gathering<R> || std::is_convertible_v<reducer_value_t<R>, accumulator>,
                       "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
                       "accumulator_type");
-        static_assert(!how::has_spill || joins_spills<how, R>,
+        static_assert(!how::joins_spills || has_join_spills<how, R>,
                       "fanin: this reducer's gathering has no join_spills(reducer, acc& spill, of, count, worker, "
                       "workers) for the reducer's accumulator_type, by which blocks join theirs");
         static_assert(!how::has_partials || hands_over_partials<how, R>,

@@ -74,6 +74,9 @@ struct composite {
   /// The largest of those that no spill holds.
   static constexpr std::size_t largest_beside_spills =
       largest({gathering_t<Reducer>::has_spill ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
+  /// Whether blocks can leave all that has a spill there, for one of them to join.
+  static constexpr bool joins_spills =
+      has_any_spill && ((gathering_t<Reducer>::has_spill == gathering_t<Reducer>::joins_spills) && ...);
   /// Whether blocks can hand each other partials, and their spills only where something is in them.
   static constexpr bool hands_over_partials =
       has_any_spill && ((gathering_t<Reducer>::has_spill == gathering_t<Reducer>::has_partials) && ...);

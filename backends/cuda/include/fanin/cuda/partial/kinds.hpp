@@ -25,18 +25,19 @@ inline constexpr bool gathers_pairs =
      Strategy::recipe.block == cuda_stage::block::neighbored_divergent) &&
     !Composite::has_any_spill;
 
-/// Whether the block's accumulators stay in its spill, whatever the grid stage does with it. In a cluster the blocks
-/// hand over values. A copy in registers of what does not fit them took twice the time (shared_shuffle of exact sums on
-/// an H200).
+/// Whether the block's accumulators stay in its spill to the end: a block of the same launch joins those of all blocks.
+template <class Strategy, class Composite>
+inline constexpr bool finishes_in_spill = Composite::joins_spills && Strategy::recipe.cluster_size == 1 &&
+                                          (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
+                                           Strategy::recipe.grid == cuda_stage::grid::last_block);
+
+/// Whether they stay there: also where nobody joins them on the device, or a later launch does. A copy in registers of
+/// what does not fit them took twice the time (shared_shuffle of exact sums on an H200).
 template <class Strategy, class Composite>
 inline constexpr bool stays_in_spill =
-    Composite::has_any_spill && Strategy::recipe.cluster_size == 1 && Strategy::recipe.block != cuda_stage::block::none;
-
-/// Whether it does to the end: a block of the same launch joins those of all blocks.
-template <class Strategy, class Composite>
-inline constexpr bool finishes_in_spill =
-    stays_in_spill<Strategy, Composite> && (Strategy::recipe.grid == cuda_stage::grid::watching_block ||
-                                            Strategy::recipe.grid == cuda_stage::grid::last_block);
+    finishes_in_spill<Strategy, Composite> || (Composite::has_any_spill && Strategy::recipe.cluster_size == 1 &&
+                                               (Strategy::recipe.grid == cuda_stage::grid::host_finish ||
+                                                Strategy::recipe.grid == cuda_stage::grid::second_pass));
 
 /// Whether blocks hand their parcels to the watching block.
 template <class Strategy, class Composite>
