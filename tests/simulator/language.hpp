@@ -51,4 +51,4 @@ inline unsigned atomicInc(unsigned* to, unsigned last, simulator::place here = s
 }
 
 /// The backend's session.cpp waits by it, between two looks at the mailbox.
-#define __builtin_ia32_pause() ::simulator::host_pauses()
+#define __builtin_ia32_pause() ::simulator::work_while_host_waits()

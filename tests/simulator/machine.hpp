@@ -127,6 +127,8 @@ bool finish(stream* on);
 bool is_finished(stream* on);
 bool finish_all();
 bool has_failed();
+/// Whether the caller is the device, while the host looks for what it writes.
+bool works_while_host_waits();
 int multiprocessors();
 std::uint64_t draw(std::uint64_t below);
 

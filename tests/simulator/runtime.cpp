@@ -13,6 +13,7 @@
 
 #include "simulator/kernel_call.hpp"
 #include "simulator/machine.hpp"
+#include "simulator/thread.hpp"
 
 /// The CUDA runtime in front of the simulated device: one device of compute capability 9.0, whose addresses of mapped
 /// memory are not the host's.
@@ -92,8 +93,16 @@ CUresult is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 
 constexpr int shared_bytes_of_block = 227 * 1024;
+bool host_waits = false;
 
 }  // namespace
+
+void simulator::work_while_host_waits() {
+  host_waits = true;
+  host_pauses();
+  host_waits = false;
+}
+bool simulator::works_while_host_waits() { return host_waits; }
 
 void simulator::know_kernel(const void* kernel, kernel_binder binder) { known_kernels()[kernel] = binder; }
 
@@ -102,6 +111,8 @@ const char* cudaGetErrorName(cudaError_t code) {
     case cudaSuccess: return "cudaSuccess";
     case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
     case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
     default: return "cudaErrorInvalidValue";
   }

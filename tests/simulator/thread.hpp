@@ -82,5 +82,7 @@ void observe(const void* bytes, std::size_t count);
 
 /// The host waits a moment, in which the device goes on.
 void host_pauses();
+/// The same, so that works_while_host_waits() is true.
+void work_while_host_waits();
 
 }  // namespace simulator

@@ -17,16 +17,9 @@ cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns, std::sh
 }
 
 cuda_state::~cuda_state() {
-  // A destructor has nowhere to report to; after a fault everything here fails, and there is nothing left to free.
-  const last_error_scope last_error;
-  int current = device;
-  static_cast<void>(cudaGetDevice(&current));
-  if (current != device) static_cast<void>(cudaSetDevice(device));
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  // After a fault everything here fails, and there is nothing left to free.
+  const release_scope scope(device);
   release();
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
-  if (current != device) static_cast<void>(cudaSetDevice(current));
 }
 
 namespace {

@@ -12,6 +12,7 @@
 namespace fanin::detail {
 
 void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
+  const last_error_scope last_error;
   const int device = handle.state->device;
   cudaPointerAttributes attributes{};
   FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
@@ -55,11 +56,9 @@ cuda_memory cuda_calls::memory(const cuda_handle& handle) {
 }
 
 void cuda_calls::deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept {
-  const last_error_scope last_error;
+  const release_scope scope(memory.device);
   try {
-    const device_scope scope(memory.device);
     if (made_context() != memory.context) return;  // gone with it
-    const relaxed_capture_scope relaxed;
     cudaStream_t stream = nullptr;
     if (memory.resource != nullptr) {
       const std::shared_ptr<cuda_state> state = memory.state.lock();

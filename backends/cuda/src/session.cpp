@@ -103,6 +103,16 @@ device_scope::~device_scope() {
 relaxed_capture_scope::relaxed_capture_scope() { FANIN_DETAIL_CHECK_CUDA(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 relaxed_capture_scope::~relaxed_capture_scope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 
+release_scope::release_scope(int device) noexcept : device_{device}, previous_{device} {
+  static_cast<void>(cudaGetDevice(&previous_));
+  if (previous_ != device_) static_cast<void>(cudaSetDevice(device_));
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
+}
+release_scope::~release_scope() {
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
+  if (previous_ != device_) static_cast<void>(cudaSetDevice(previous_));
+}
+
 void wait_for_stream(cudaStream_t stream) {
   const relaxed_capture_scope relaxed;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
@@ -125,7 +135,7 @@ bool is_at_rest(cudaStream_t stream) {
   const relaxed_capture_scope relaxed;
   const cudaError_t status = cudaStreamQuery(stream);
   if (status == cudaErrorNotReady) return false;
-  FANIN_DETAIL_CHECK_CUDA(status);
+  check_cuda(status, "cudaStreamQuery(stream)", __FILE__, __LINE__);
   return true;
 }
 
@@ -264,10 +274,7 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
   config.stream = state_->stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  const cudaError_t launched = cudaLaunchKernelExC(&config, kernel, arguments);
-  if (launched == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // it is thrown
-  throw_cuda_error(launched, "cudaLaunchKernelExC", __FILE__, __LINE__);
+  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
 }
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }

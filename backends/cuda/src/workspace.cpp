@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <list>
 #include <map>
+#include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "state.hpp"
 
@@ -15,19 +17,22 @@ namespace {
 /// As much as any vector load asks for; what cudaMalloc gives.
 constexpr std::size_t alignment = 256;
 
+/// Blocks as nodes of a list, which go from one to another without an allocation.
+using workspace_blocks = std::list<workspace_block>;
+
 /// Blocks whose graph is gone. A graph tells so in a callback that may not call CUDA, hence they are kept here for the
 /// next capture, or until they are given back. Never destroyed: a graph may outlive every other object of the program.
 struct retired_blocks {
   std::mutex mutex;
-  std::vector<workspace_block> blocks;
+  workspace_blocks blocks;
 
   static retired_blocks& instance() {
     static auto* const list = new retired_blocks;
     return *list;
   }
 
-  /// The smallest that will do.
-  bool take(std::uint64_t context, std::size_t bytes, workspace_block& taken) {
+  /// The smallest that will do, instead of what is in `taken`.
+  bool take(std::uint64_t context, std::size_t bytes, workspace_blocks& taken) {
     const std::lock_guard lock(mutex);
     auto found = blocks.end();
     for (auto block = blocks.begin(); block != blocks.end(); ++block) {
@@ -35,38 +40,39 @@ struct retired_blocks {
       if (found == blocks.end() || block->partial_bytes < found->partial_bytes) found = block;
     }
     if (found == blocks.end()) return false;
-    taken = *found;
-    blocks.erase(found);
+    taken.clear();
+    taken.splice(taken.end(), blocks, found);
     return true;
   }
 
-  void put(const workspace_block& block) {
+  void put(workspace_blocks& some) noexcept {
+    some.remove_if([](const workspace_block& block) { return block.memory == nullptr; });
     const std::lock_guard lock(mutex);
-    blocks.push_back(block);
+    blocks.splice(blocks.end(), some);
   }
 
   /// Takes out what is to be given back, and leaves the smallest. What died with its context is left, and never
   /// touched.
-  std::vector<workspace_block> take_beyond(std::uint64_t context, std::size_t kept) {
+  workspace_blocks take_beyond(std::uint64_t context, std::size_t kept) {
     const std::lock_guard lock(mutex);
-    std::sort(blocks.begin(), blocks.end(),
-              [](const workspace_block& a, const workspace_block& b) { return a.partial_bytes < b.partial_bytes; });
-    std::vector<workspace_block> beyond;
+    blocks.sort([](const workspace_block& a, const workspace_block& b) { return a.partial_bytes < b.partial_bytes; });
+    workspace_blocks beyond;
     std::size_t sum = 0;
-    std::erase_if(blocks, [&](const workspace_block& block) {
-      if (block.context != context) return false;
-      if (block.resource == nullptr && (sum += block.bytes()) <= kept) return false;
-      beyond.push_back(block);
-      return true;
-    });
+    for (auto block = blocks.begin(); block != blocks.end();) {
+      const auto one = block++;
+      if (one->context != context) continue;
+      if (one->resource == nullptr && (sum += one->bytes()) <= kept) continue;
+      beyond.splice(beyond.end(), blocks, one);
+    }
     return beyond;
   }
 };
 
+/// Of a graph that is gone, or that did not take it.
 void retire(void* held) {
-  auto* const block = static_cast<workspace_block*>(held);
-  retired_blocks::instance().put(*block);
-  delete block;
+  auto* const blocks = static_cast<workspace_blocks*>(held);
+  retired_blocks::instance().put(*blocks);
+  delete blocks;
 }
 
 /// cudaMalloc, or null where there is no memory.
@@ -74,7 +80,7 @@ void* try_malloc(std::size_t bytes) {
   const last_error_scope last_error;
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status != cudaErrorMemoryAllocation) FANIN_DETAIL_CHECK_CUDA(status);
+  if (status != cudaErrorMemoryAllocation) check_cuda(status, "cudaMalloc(&memory, bytes)", __FILE__, __LINE__);
   return memory;
 }
 
@@ -82,10 +88,11 @@ void* try_malloc(std::size_t bytes) {
 workspace_block allocate_block(const cuda_state& state, std::size_t bytes, cudaStream_t stream) {
   workspace_block block{state.context, nullptr, bytes, state.resource};
   block.memory = allocate_memory(state.resource.get(), workspace_block::header + bytes, stream);
-  const cudaError_t cleared = cudaMemsetAsync(block.memory, 0, block.bytes(), stream);
-  if (cleared != cudaSuccess) {
+  try {
+    FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(block.memory, 0, block.bytes(), stream));
+  } catch (...) {
     deallocate_memory(state.resource.get(), block.memory, block.bytes(), stream);
-    FANIN_DETAIL_CHECK_CUDA(cleared);
+    throw;
   }
   return block;
 }
@@ -100,7 +107,7 @@ cudaStream_t service_stream() {
   static std::mutex mutex;
   static auto* const streams = new std::map<std::uint64_t, cudaStream_t>;
   const std::lock_guard lock(mutex);
-  cudaStream_t& stream = (*streams)[current_context()];
+  cudaStream_t& stream = (*streams)[made_context()];
   if (stream == nullptr) FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
@@ -166,8 +173,9 @@ void cuda_state::release() noexcept {
     } else {
       order = stream_after_everything();
     }
-    outgrown.insert(outgrown.end(), {plain_workspace, tagged_workspace});
     for (const workspace_block& block : outgrown) deallocate_block(block, order);
+    deallocate_block(plain_workspace, order);
+    deallocate_block(tagged_workspace, order);
     static_cast<void>(cudaFreeHost(mailbox.host));
     static_cast<void>(cudaFreeHost(partials.host));
     if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
@@ -215,26 +223,23 @@ workspace_memory cuda_state::captured_workspace(std::size_t bytes) {
   }
   // Not on this stream, which would capture it.
   const cudaStream_t aside = service_stream();
-  auto held = std::make_unique<workspace_block>();
+  std::unique_ptr<workspace_blocks, decltype(&retire)> held(new workspace_blocks(1), &retire);
   if (resource == nullptr && retired_blocks::instance().take(context, bytes, *held)) {
-    FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(held->memory, 0, held->bytes(), aside));
+    FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(held->front().memory, 0, held->front().bytes(), aside));
   } else {
-    *held = allocate_block(*this, bytes, aside);
+    held->front() = allocate_block(*this, bytes, aside);
     ++allocations;
   }
   wait_for_stream(aside);
+  const workspace_memory view = held->front().view();
   cudaUserObject_t keeper = nullptr;
-  const cudaError_t created = cudaUserObjectCreate(&keeper, held.get(), retire, 1, cudaUserObjectNoDestructorSync);
-  if (created != cudaSuccess) {
-    retired_blocks::instance().put(*held);
-    FANIN_DETAIL_CHECK_CUDA(created);
-  }
-  const workspace_memory view = held->view();
+  FANIN_DETAIL_CHECK_CUDA(cudaUserObjectCreate(&keeper, held.get(), retire, 1, cudaUserObjectNoDestructorSync));
   static_cast<void>(held.release());  // now the keeper's
-  const cudaError_t retained = cudaGraphRetainUserObject(graph, keeper, 1, cudaGraphUserObjectMove);
-  if (retained != cudaSuccess) {
+  try {
+    FANIN_DETAIL_CHECK_CUDA(cudaGraphRetainUserObject(graph, keeper, 1, cudaGraphUserObjectMove));
+  } catch (...) {
     static_cast<void>(cudaUserObjectRelease(keeper, 1));
-    FANIN_DETAIL_CHECK_CUDA(retained);
+    throw;
   }
   return view;
 }
@@ -244,16 +249,20 @@ void cuda_state::reserve(pinned_block& block, std::size_t bytes) {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   if (block.host != nullptr) {
-    FANIN_DETAIL_CHECK_CUDA(cudaFreeHost(block.host));
-    block = {};
+    FANIN_DETAIL_CHECK_CUDA(cudaFreeHost(std::exchange(block, {}).host));
   }
   constexpr std::size_t page = 4096;
   pinned_block larger{nullptr, nullptr, std::max(bytes, page)};
   FANIN_DETAIL_CHECK_CUDA(cudaHostAlloc(&larger.host, larger.bytes, cudaHostAllocMapped));
+  try {
+    FANIN_DETAIL_CHECK_CUDA(cudaHostGetDevicePointer(&larger.device, larger.host, 0));
+  } catch (...) {
+    static_cast<void>(cudaFreeHost(larger.host));
+    throw;
+  }
+  std::memset(larger.host, 0, larger.bytes);
   block = larger;
   ++allocations;
-  std::memset(block.host, 0, block.bytes);
-  FANIN_DETAIL_CHECK_CUDA(cudaHostGetDevicePointer(&block.device, block.host, 0));
 }
 
 }  // namespace fanin::detail

@@ -25,6 +25,8 @@ enum cudaError_t {
   cudaErrorInvalidValue,
   cudaErrorMemoryAllocation,
   cudaErrorNotReady,
+  cudaErrorNoDevice,
+  cudaErrorInsufficientDriver,
   cudaErrorIllegalAddress,
   cudaErrorMisalignedAddress,
   cudaErrorInvalidAddressSpace,
@@ -35,6 +37,9 @@ enum cudaError_t {
   cudaErrorLaunchFailure,
   cudaErrorLaunchTimeout,
 };
+
+extern "C" {
+
 const char* cudaGetErrorName(cudaError_t);
 const char* cudaGetErrorString(cudaError_t);
 cudaError_t cudaGetLastError();
@@ -152,3 +157,5 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void* kernel, int block_size,
                                                           std::size_t dynamic_bytes);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void* kernel, void** arguments);
+
+}  // extern "C"

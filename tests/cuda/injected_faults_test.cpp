@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fanin/buffer.hpp>
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/exact_sum.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/reducers.hpp>
+#include <fanin/serial/serial.hpp>
+
+#include "cuda/fault_device.hpp"
+#include "support/data.hpp"
+#include "support/failing_runtime.hpp"
+#include "support/functors.hpp"
+#include "support/user_reducers.hpp"
+
+/// Each call of the CUDA runtime that Fanin makes in a list of steps, and each allocation, fails once: what comes is a
+/// fanin::error that names the call and the place, or std::bad_alloc; nothing is lost; the same step, done again, and
+/// all others are right. And from each on, all calls fail, as after a fault. The same program runs on the simulated
+/// device and on a GPU.
+namespace fanin_test {
+namespace {
+
+namespace cuda_strategy = fanin::cuda_strategy;
+using cuda_strategy::one_pass;
+using fanin::cuda_stage::grid;
+using integer = std::int64_t;
+constexpr integer most = 500;
+
+const std::vector<integer>& integers() {
+  static const auto all = make_data<integer>(data::random_signed, most);
+  return all;
+}
+integer sum_of(integer first, integer last) {
+  integer sum = 0;
+  for (integer k = first; k < last; ++k)
+    sum = static_cast<integer>(static_cast<std::uint64_t>(sum) +
+                               static_cast<std::uint64_t>(integers()[static_cast<std::size_t>(k)]));
+  return sum;
+}
+/// Of which a window of a thread has no room: what leaves it goes through the spill.
+const std::vector<double>& wide_numbers() {
+  static const std::vector<double> all{1e300, 1.0, -1e300, 1e-300, 3.0, 1e250, -1e250, 1e-300};
+  return all;
+}
+
+/// An application's, which may throw. Not one of Fanin's calls.
+struct resource {
+  static void* allocate(std::size_t bytes, cudaStream_t) {
+    const std::vector<char> lists(16);
+    const not_counted by_fanin;
+    void* memory = nullptr;
+    EXPECT_EQ(cudaMalloc(&memory, bytes), cudaSuccess);
+    return memory;
+  }
+  static void deallocate(void* memory, std::size_t, cudaStream_t) {
+    const not_counted by_fanin;
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  }
+};
+
+/// What the steps work on. A step makes what it lacks, so that it can be done again.
+struct world {
+  struct a_stream {
+    cudaStream_t it = nullptr;
+    a_stream() {
+      const not_counted by_fanin;
+      cudaStreamCreateWithFlags(&it, cudaStreamNonBlocking);
+    }
+    ~a_stream() {
+      const not_counted by_fanin;
+      cudaStreamDestroy(it);
+    }
+    a_stream(const a_stream&) = delete;
+    a_stream& operator=(const a_stream&) = delete;
+  };
+  const a_stream stream;
+  std::optional<fanin::cuda> object;
+  std::optional<fanin::buffer<integer, fanin::cuda>> xs;
+  std::optional<fanin::buffer<double, fanin::cuda>> doubles;
+  std::optional<fanin::buffer<integer, fanin::cuda>> out;
+
+  const fanin::cuda& gpu() {
+    if (!object) object.emplace();
+    return *object;
+  }
+  const integer* elements() {
+    if (!xs) xs.emplace(gpu(), integers());
+    return xs->data();
+  }
+  integer* result() {
+    if (!out) out.emplace(gpu(), 1);
+    return out->data();
+  }
+  integer delivered() {
+    integer value = 0;
+    out->copy_to({&value, 1});
+    return value;
+  }
+};
+
+/// What went wrong, or nothing; it throws where Fanin does.
+using step = std::string (*)(world&);
+
+std::string compared(const char* what, integer got, integer expected) {
+  if (got == expected) return "";
+  return std::string(what) + ": got " + std::to_string(got) + ", expected " + std::to_string(expected);
+}
+
+template <class Strategy>
+integer reduce_by(world& w, fanin::cuda_tuning tuning, integer last) {
+  const integer* const x = w.elements();
+  return fanin::parallel_reduce(fanin::range(w.gpu().with<Strategy>(tuning), last), at<integer>{x},
+                                fanin::sum<integer>{});
+}
+template <class Strategy>
+std::string blocking(world& w, fanin::cuda_tuning tuning, integer last = most) {
+  return compared(Strategy::name, reduce_by<Strategy>(w, tuning, last), sum_of(0, last));
+}
+template <class Strategy>
+std::string into(world& w, fanin::cuda_tuning tuning, integer last = most) {
+  const integer* const x = w.elements();
+  integer* const out = w.result();
+  fanin::parallel_reduce_into(out, fanin::range(w.gpu().with<Strategy>(tuning), last), at<integer>{x},
+                              fanin::sum<integer>{});
+  w.gpu().synchronize();
+  return compared(Strategy::name, w.delivered(), sum_of(0, last));
+}
+
+/// 600 bytes a block, which the host joins.
+std::string on_the_host(world& w, int blocks) {
+  struct counted {
+    FANIN_FUNCTION std::uint32_t operator()(integer i) const { return static_cast<std::uint32_t>(i * i); }
+  };
+  const auto view = w.gpu().with<cuda_strategy::shared_tree>({.block_size = 32, .grid_size = blocks});
+  const auto got = fanin::parallel_reduce(fanin::range(view, most), counted{}, wide_counts{});
+  const auto expected = fanin::parallel_reduce(fanin::range(fanin::serial{}, most), counted{}, wide_counts{});
+  return got == expected ? "" : "counters: another result";
+}
+
+/// A capture that is ended, whatever happens in it, and the graph. Fanin makes none of these calls.
+class captured {
+ public:
+  explicit captured(cudaStream_t of) : stream_{of} {
+    const not_counted by_fanin;
+    cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal);
+  }
+  ~captured() {
+    const not_counted by_fanin;
+    end();
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  captured(const captured&) = delete;
+  captured& operator=(const captured&) = delete;
+  void launch() {
+    const not_counted by_fanin;
+    end();
+    cudaGraphLaunch(executable_, stream_);
+  }
+
+ private:
+  void end() {
+    if (graph_ != nullptr) return;
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph_), cudaSuccess);
+    EXPECT_EQ(cudaGraphInstantiate(&executable_, graph_, 0), cudaSuccess);
+  }
+  cudaStream_t stream_;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+std::string in_a_graph(world& w, int blocks) {
+  const integer* const x = w.elements();
+  integer* const out = w.result();
+  const auto view = w.gpu().with<one_pass>({.block_size = 32, .grid_size = blocks});
+  captured graph(w.gpu().stream());
+  fanin::parallel_reduce_into(out, fanin::range(view, most), at<integer>{x}, fanin::sum<integer>{});
+  for (int k = 0; k < 2; ++k) {
+    graph.launch();
+    w.gpu().synchronize();
+    if (const std::string wrong = compared("a graph", w.delivered(), sum_of(0, most)); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string exact(world& w) {
+  if (!w.doubles) w.doubles.emplace(w.gpu(), wide_numbers());
+  const auto view = w.gpu().with<cuda_strategy::one_pass>({.block_size = 32, .grid_size = 3});
+  const double got = fanin::reduce(view, *w.doubles, fanin::exact_sum<double>{});
+  return got == 4.0 ? "" : "an exact sum: got " + std::to_string(got);
+}
+
+constexpr step steps[] = {
+    [](world& w) { return blocking<one_pass>(w, {}, 100); },
+    [](world& w) { return blocking<one_pass>(w, {.block_size = 32, .grid_size = 3}); },
+    [](world& w) { return into<one_pass>(w, {.block_size = 32, .grid_size = 9}); },  // tagged workspace grows
+    [](world& w) { return on_the_host(w, 2); },
+    [](world& w) { return on_the_host(w, 10); },  // pinned memory grows
+    [](world& w) {
+      return into<cuda_strategy::finished_by<cuda_strategy::shuffle, grid::second_pass>>(
+          w, {.block_size = 32, .grid_size = 4});
+    },
+    [](world& w) { return blocking<cuda_strategy::global_halving>(w, {.block_size = 32}, 300); },
+    [](world& w) { return into<cuda_strategy::global_halving>(w, {.block_size = 64}); },  // plain workspace grows
+    &exact,
+    [](world& w) { return in_a_graph(w, 3); },
+    [](world& w) { return in_a_graph(w, 9); },
+    [](world& w) {
+      const auto both = fanin::parallel_reduce(fanin::range(w.gpu(), 1'000), index_itself{}, fanin::sum<integer>{},
+                                               fanin::max<integer>{});
+      return compared("the first of two", fanin::get<0>(both), 499'500) +
+             compared("the second", fanin::get<1>(both), 999);
+    },
+    [](world& w) {
+      w.doubles.reset();  // of the object, in whose place comes another one
+      w.xs.reset();
+      w.out.reset();
+      w.object.reset();
+      w.object.emplace(w.stream.it, resource{});
+      return exact(w) + into<one_pass>(w, {.block_size = 32, .grid_size = 9}) + in_a_graph(w, 3);
+    },
+    [](world& w) {
+      w.out.reset();  // and made anew, beside the object's work
+      return into<one_pass>(w, {}, 300);
+    },
+};
+
+/// Does it, and says what is wrong: with the answer, or with what was thrown.
+std::string attempt(step one, world& w, const failing_runtime& layer, bool& threw) {
+  threw = false;
+  const std::string failed = layer.failed();
+  try {
+    return one(w);
+  } catch (const fanin::cuda_error& failure) {
+    threw = true;
+    const std::string text = failure.what();
+    // Of a function of the driver the runtime's is named that is asked instead.
+    if (layer.fails_once() && layer.failed().starts_with("cuda") && text.find(layer.failed()) == std::string::npos) {
+      return "does not name " + layer.failed() + ": " + text;
+    }
+    if (text.find(".cpp:") == std::string::npos) return "names no place: " + text;
+  } catch (const fanin::error& failure) {
+    threw = true;
+    return std::string("is no cuda_error: ") + failure.what();
+  } catch (const std::bad_alloc&) {
+    threw = true;
+    if (layer.failed() != "operator new") return "bad_alloc, of " + layer.failed();
+  }
+  if (!layer.has_failed() || (layer.fails_once() && !failed.empty())) return "thrown where nothing failed";
+  return "";
+}
+
+/// All steps in a world of their own. A step that throws is done again, once. What is wrong, or nothing.
+std::string do_all(const failing_runtime& layer) {
+  std::string wrong;
+  {
+    world w;
+    int number = 0;
+    for (const step one : steps) {
+      ++number;
+      bool threw = false;
+      std::string of_step = attempt(one, w, layer, threw);
+      if (threw && of_step.empty() && layer.fails_once()) of_step = attempt(one, w, layer, threw);
+      if (cudaGetLastError() != cudaSuccess) of_step += " an error is left in cudaGetLastError()";
+      if (!of_step.empty()) wrong += "\n  step " + std::to_string(number) + ": " + of_step;
+    }
+  }
+  if (cudaGetLastError() != cudaSuccess) wrong += "\n  an error is left in cudaGetLastError() by a destructor";
+  return wrong;
+}
+
+/// Runs the steps for every k, until no call is the k-th.
+void fail_each(bool and_all_later) {
+  // Fanin keeps memory of graphs that are gone for the next one, and a stream of its own.
+  renew_fault_device();
+  for (int k = 0; k < 2; ++k) ASSERT_EQ(do_all(failing_runtime(0)), "");
+  std::int64_t held = held_of_runtime();
+  int red = 0;
+  std::int64_t k = 0;
+  for (bool has_failed = true; has_failed && red < 5;) {
+    k += and_all_later ? 3 : 1;
+    std::string wrong;
+    std::string what;
+    renew_fault_device();
+    {
+      const failing_runtime layer(k, and_all_later);
+      wrong = do_all(layer);
+      has_failed = layer.has_failed();
+      what = layer.failed();
+    }
+    // Once all calls fail there is no way to give anything back.
+    if (!and_all_later && held_of_runtime() > held) wrong += "\n  lost: " + std::to_string(held_of_runtime() - held);
+    held = std::max(held, held_of_runtime());  // memory of graphs that are gone may have been given back
+    if (wrong.empty()) continue;
+    ++red;
+    ADD_FAILURE() << "where call " << k << " fails, of " << what << ":" << wrong;
+  }
+  EXPECT_GT(k, 300) << "calls and allocations of the steps";
+  renew_fault_device();
+  EXPECT_EQ(do_all(failing_runtime(0)), "");
+  std::cout << k - 1 << " calls and allocations, or a few less\n";
+}
+
+class injected_faults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_fault_device(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+/// That it throws, and that the text has these words.
+template <class Call>
+void expect_words(const Call& call, const char* words) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing was thrown; expected: " << words;
+  } catch (const fanin::error& failure) {
+    EXPECT_NE(std::string(failure.what()).find(words), std::string::npos) << failure.what();
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << words;
+}
+
+/// The first: what the driver has is asked for once.
+TEST_F(injected_faults, a_bad_machine_is_told_in_words) {
+  {
+    const old_driver layer("cuCtxGetId");
+    expect_words([] { fanin::cuda(); }, "this driver has no cuCtxGetId, which came with CUDA 12.0");
+  }
+  {
+    const failing_call layer("cudaGetDevice", cudaErrorNoDevice);
+    expect_words([] { fanin::cuda(); }, "cudaErrorNoDevice");
+  }
+  {
+    const failing_call layer("cudaGetDevice", cudaErrorInsufficientDriver);
+    expect_words([] { fanin::cuda(); }, "cudaErrorInsufficientDriver");
+  }
+  const fanin::cuda gpu;
+  const auto sum = [&]<class Strategy>(Strategy) {
+    return fanin::parallel_reduce(fanin::range(gpu.with<Strategy>(), 100), index_itself{}, fanin::sum<integer>{});
+  };
+  {
+    const failing_call layer("cudaMalloc", cudaErrorMemoryAllocation);
+    expect_words([&] { fanin::buffer<integer, fanin::cuda>(gpu, 100); }, "cudaErrorMemoryAllocation");
+    expect_words([&] { sum(cuda_strategy::global_halving{}); }, "from cudaMalloc(&memory, bytes) at workspace.cpp:");
+  }
+  {
+    const failing_call layer("cudaHostAlloc", cudaErrorMemoryAllocation);
+    const fanin::cuda other;
+    expect_words([&] { fanin::parallel_reduce(fanin::range(other, 100), index_itself{}, fanin::sum<integer>{}); },
+                 "cudaHostAlloc");
+  }
+  {
+    const pretended_capability layer(8);
+    expect_words(
+        [&] { sum(cuda_strategy::cluster{}); },
+        "strategy cluster cannot launch: it needs a device and code of compute capability 9.0, and one of them "
+        "is 8.0");
+    EXPECT_EQ(sum(one_pass{}), 4'950);
+  }
+  EXPECT_EQ(sum(cuda_strategy::global_halving{}), 4'950);
+}
+
+TEST_F(injected_faults, any_call_fails_once) { fail_each(false); }
+TEST_F(injected_faults, from_any_call_on_all_fail) { fail_each(true); }
+
+}  // namespace
+}  // namespace fanin_test
