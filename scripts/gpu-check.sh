@@ -9,6 +9,7 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy
+  soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
   perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
              one for this GPU and host; something that is slower fails
 
@@ -24,7 +25,7 @@ TEXT
 }
 
 build=
-stages=tests,sanitizer,perf
+stages=tests,sanitizer,soak,perf
 while [[ $# -gt 0 ]]; do
   case $1 in
     --build | --stages)
@@ -59,8 +60,8 @@ refuse() {
 
 for stage in ${stages//,/ }; do
   case $stage in
-    tests | sanitizer | perf) ;;
-    *) refuse "There is no stage \"$stage\"; there are: tests, sanitizer, perf." ;;
+    tests | sanitizer | soak | perf) ;;
+    *) refuse "There is no stage \"$stage\"; there are: tests, sanitizer, soak, perf." ;;
   esac
 done
 [[ -z $build || -d $build ]] || refuse "There is no build directory $build."
@@ -172,6 +173,11 @@ sanitizer_stage() {
   for tool in memcheck racecheck synccheck initcheck; do
     check "$tool" "$logs/gpu-check-$tool.log" run_sanitizer "$tool" "$logs/gpu-check-$tool.log"
   done
+}
+
+soak_stage() {
+  local log=$logs/gpu-check-soak.log
+  FANIN_SOAK_CALLS=${FANIN_SOAK_CALLS:-1000000} check soak "$log" run_program "$log" "$build/tests/cuda/cuda_soak_test"
 }
 
 run_perf() {

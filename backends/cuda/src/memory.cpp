@@ -11,11 +11,21 @@
 // Device memory of buffers: whose it is, where it is from, copies of it.
 namespace fanin::detail {
 
-void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
-  const last_error_scope last_error;
-  const int device = handle.state->device;
+namespace {
+
+cudaPointerAttributes attributes_of(const void* pointer) {
   cudaPointerAttributes attributes{};
-  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+  const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
+  if (status == cudaSuccess) return attributes;
+  static_cast<void>(cudaGetLastError());  // it is thrown
+  throw_cuda_error(status, "cudaPointerGetAttributes(&attributes, pointer)", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, const char* what) {
+  const int device = handle.state->device;
+  cudaPointerAttributes attributes = attributes_of(pointer);
   if (attributes.type == cudaMemoryTypeUnregistered) {
     const device_scope of_object(device);
     if (made_context() != handle.state->context) refuse_lost_context(what);  // with which the memory was lost
@@ -24,8 +34,9 @@ void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, co
                            "fanin::buffer, cudaMalloc or pinned memory");
   }
   if (attributes.type != cudaMemoryTypeDevice || attributes.device == device) return;
+  const last_error_scope last_error;
   const device_scope scope(device);  // of which the address depends
-  FANIN_DETAIL_CHECK_CUDA(cudaPointerGetAttributes(&attributes, pointer));
+  attributes = attributes_of(pointer);
   if (attributes.devicePointer == nullptr) {
     throw invalid_argument(std::string(what) + ": the pointer is to memory of another GPU, device " +
                            std::to_string(attributes.device) + ", which this object's device " +

@@ -114,6 +114,7 @@ release_scope::~release_scope() {
 }
 
 void wait_for_stream(cudaStream_t stream) {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamSynchronize(stream));
 }
@@ -132,6 +133,7 @@ void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind
 }
 
 bool is_at_rest(cudaStream_t stream) {
+  const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   const cudaError_t status = cudaStreamQuery(stream);
   if (status == cudaErrorNotReady) return false;
@@ -160,6 +162,7 @@ capture_state capture_state_of(cudaStream_t stream) {
     return status == CU_STREAM_CAPTURE_STATUS_NONE ? capture_state::none : capture_state::capturing;
   }
   // The runtime makes a context where there is none, and has a name for what failed.
+  const last_error_scope last_error;
   cudaStreamCaptureStatus same = cudaStreamCaptureStatusNone;
   FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &same));
   return same == cudaStreamCaptureStatusNone ? capture_state::none : capture_state::capturing;
@@ -185,6 +188,7 @@ cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, cons
 }
 
 void cuda_session::go_to_device(const char* call) {
+  const last_error_scope last_error;
   int current = 0;
   FANIN_DETAIL_CHECK_CUDA(cudaGetDevice(&current));
   if (current != state_->device) {
@@ -274,7 +278,10 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
   config.stream = state_->stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
+  const cudaError_t launched = cudaLaunchKernelExC(&config, kernel, arguments);
+  if (launched == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // it is thrown
+  throw_cuda_error(launched, "cudaLaunchKernelExC(&config, kernel, arguments)", __FILE__, __LINE__);
 }
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }

@@ -97,6 +97,21 @@ class device_scope {
   int previous_ = -1;
 };
 
+/// cudaGetLastError() is the application's: an error that stood there before stays (where CUDA itself does not replace
+/// it by a later one), and what failed in this scope, which is thrown or of no consequence, goes. Where calls do fail.
+class last_error_scope {
+ public:
+  last_error_scope() noexcept : is_clear_{cudaPeekAtLastError() == cudaSuccess} {}
+  ~last_error_scope() {
+    if (is_clear_) static_cast<void>(cudaGetLastError());
+  }
+  last_error_scope(const last_error_scope&) = delete;
+  last_error_scope& operator=(const last_error_scope&) = delete;
+
+ private:
+  bool is_clear_;
+};
+
 /// Lets this thread do what CUDA forbids by default while a stream, of this thread or another one, captures: to
 /// allocate, to free, to query and to wait. None of it concerns that stream here, and it would invalidate the capture.
 class relaxed_capture_scope {

@@ -9,6 +9,8 @@
 /// In place of tests/cuda's: the device that faults are injected on is the simulated one.
 namespace fanin_test {
 
+/// A graph's memory is Fanin's again as soon as the graph is gone.
+inline constexpr int graphs_that_end_late = 0;
 /// As new, since one runs so many steps and no more. What is tested is the host's half: the schedule is one that costs
 /// little.
 inline void renew_fault_device() {

@@ -65,21 +65,6 @@ struct cuda_mailbox {
 
 constexpr int mailbox_words(std::size_t bytes) { return static_cast<int>((bytes + 3) / 4); }
 
-/// cudaGetLastError() is the application's: an error that stood there before stays (where CUDA itself does not replace
-/// it by a later one), and what failed in this scope, which is thrown or of no consequence, goes. Where calls do fail.
-class last_error_scope {
- public:
-  last_error_scope() noexcept : is_clear_{cudaPeekAtLastError() == cudaSuccess} {}
-  ~last_error_scope() {
-    if (is_clear_) static_cast<void>(cudaGetLastError());
-  }
-  last_error_scope(const last_error_scope&) = delete;
-  last_error_scope& operator=(const last_error_scope&) = delete;
-
- private:
-  bool is_clear_;
-};
-
 /// One call on a fanin::cuda: holds its lock, its device as the current one and its NVTX range for its lifetime. The
 /// kernels' headers go through this class alone, which is compiled into the library.
 class cuda_session {
@@ -128,7 +113,6 @@ class cuda_session {
  private:
   void go_to_device(const char* call);
 
-  last_error_scope last_error_;
   cuda_state* state_;
   std::unique_lock<std::mutex> lock_;
   int previous_device_ = -1;
