@@ -8,7 +8,8 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU
-  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy
+  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
+             row with every grid stage
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
   perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
              one for this GPU and host; something that is slower fails
@@ -150,17 +151,18 @@ no_tests() {
 }
 
 run_sanitizer() {
-  local tool=$1 log=$2 status=0
+  local tool=$1 log=$2 program=$build/tests/cuda/$3 status=0
+  shift 3
   if ! command -v compute-sanitizer >/dev/null; then
     check_note="there is no compute-sanitizer on PATH or in /usr/local/cuda/bin"
     return 1
   fi
-  if [[ ! -x $build/tests/cuda/cuda_sanitizer_test ]]; then
-    check_note="$build/tests/cuda/cuda_sanitizer_test is not there"
+  if [[ ! -x $program ]]; then
+    check_note="$program is not there"
     return 1
   fi
-  run_logged "$tool" "$log" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-    "$build/tests/cuda/cuda_sanitizer_test" || status=$?
+  FANIN_TEST_FEW_SIZES=1 run_logged "$tool" "$log" compute-sanitizer --tool "$tool" --error-exitcode 9 "$program" "$@" ||
+    status=$?
   check_note="$(count_in "$log")$(grep -aE '^=+ .*SUMMARY' "$log" | tail -n 1)"
   # Cases that skipped have checked nothing.
   grep -aq '^\[  PASSED  \] [1-9]' "$log" || status=1
@@ -171,7 +173,11 @@ sanitizer_stage() {
   [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] || PATH=$PATH:/usr/local/cuda/bin
   local tool
   for tool in memcheck racecheck synccheck initcheck; do
-    check "$tool" "$logs/gpu-check-$tool.log" run_sanitizer "$tool" "$logs/gpu-check-$tool.log"
+    local log=$logs/gpu-check-$tool.log
+    check "$tool" "$log" run_sanitizer "$tool" "$log" cuda_sanitizer_test
+    log=$logs/gpu-check-$tool-pairs.log
+    check "$tool, rows and grid stages" "$log" run_sanitizer "$tool" "$log" cuda_catalogue_test \
+      '--gtest_filter=*other_grid_stages*'
   done
 }
 
