@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fanin/batch.hpp>
+#include <fanin/detail/complex_parts.hpp>
 #include <fanin/detail/exact_gathering.hpp>
 #include <fanin/detail/exact_span.hpp>
 #include <fanin/detail/exact_window.hpp>

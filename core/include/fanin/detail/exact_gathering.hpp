@@ -5,12 +5,12 @@
 #include <complex>
 #include <concepts>
 
+#include <fanin/detail/complex_parts.hpp>
 #include <fanin/detail/exact_window.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
-#include <fanin/reducers.hpp>
 
 /// How the threads of an exact sum gather: into a window, over an accumulator as the spill, and what a window holds
 /// travels.
