@@ -5,65 +5,23 @@
 
 #include <array>
 #include <bit>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
 
+#include <fanin/detail/exact_digits.hpp>
+#include <fanin/detail/exact_parts.hpp>
 #include <fanin/detail/rounded_digits.hpp>
 #include <fanin/detail/unrolled.hpp>
+#include <fanin/device/atomics.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>
-#include <fanin/reducer.hpp>
 
 /// Sums of floating-point numbers without any rounding, as one large fixed-point number. Integers only: no flag of the
 /// compiler and no mode of the floating-point unit changes what they give.
 namespace fanin {
-
-namespace detail {
-
-/// A finite number as an integer times a power of two.
-template <std::unsigned_integral Word>
-struct exact_parts {
-  Word magnitude;
-  int exponent;
-  bool is_negative;
-};
-
-/// Of bits that are not those of an infinity or a NaN.
-FANIN_FUNCTION constexpr exact_parts<std::uint64_t> parts_of_double(std::uint64_t bits) {
-  const int field = static_cast<int>(bits >> 52 & 0x7ff);
-  const std::uint64_t fraction = bits & 0xf'ffff'ffff'ffffULL;
-  return {field == 0 ? fraction : fraction | 1ULL << 52, (field == 0 ? 1 : field) - 1075, bits >> 63 != 0};
-}
-FANIN_FUNCTION constexpr exact_parts<std::uint32_t> parts_of_float(std::uint32_t bits) {
-  const int field = static_cast<int>(bits >> 23 & 0xff);
-  const std::uint32_t fraction = bits & 0x7f'ffffU;
-  return {field == 0 ? fraction : fraction | 1U << 23, (field == 0 ? 1 : field) - 150, bits >> 31 != 0};
-}
-
-/// A float's bits as those of the double of the same value, denormals too.
-FANIN_FUNCTION constexpr std::uint64_t widened_bits(std::uint32_t bits) {
-  const std::uint64_t sign = static_cast<std::uint64_t>(bits >> 31) << 63;
-  const std::uint32_t rest = bits & 0x7fff'ffffU;
-  if (rest >= 0x7f80'0000U)
-    return sign | 0x7ff0'0000'0000'0000ULL | static_cast<std::uint64_t>(rest & 0x7f'ffffU) << 29;
-  if (rest >= 0x80'0000U) return sign | ((static_cast<std::uint64_t>(rest) << 29) + (896ULL << 52));
-  if (rest == 0) return sign;
-  const int up = leading_zeros(rest) - 8;  // until the leading bit stands where a normal number's is implied
-  return sign | ((static_cast<std::uint64_t>(rest) << (29 + up)) + (static_cast<std::uint64_t>(896 - up) << 52));
-}
-
-FANIN_FUNCTION inline std::uint64_t double_bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-FANIN_FUNCTION inline std::uint64_t double_bits(float x) { return widened_bits(std::bit_cast<std::uint32_t>(x)); }
-
-template <class T>
-concept exact_element = std::same_as<T, float> || std::same_as<T, double>;
-
-}  // namespace detail
 
 /// A sum that is exact: an integer of Limbs digits, each worth 2^32 times the one before, in units of 2^Lowest. Digits
 /// are 64 bits wide and take additions without handing a carry on at once. Infinities and NaN are counted beside it.
@@ -83,7 +41,7 @@ class basic_exact_accumulator {
   /// Adds an element exactly.
   template <detail::exact_element T>
   FANIN_FUNCTION void add(T x) {
-    add_bits<plain>(detail::double_bits(x));
+    add_bits<detail::own_digits>(detail::double_bits(x));
     settle();
   }
 
@@ -92,7 +50,7 @@ class basic_exact_accumulator {
   template <detail::exact_element T>
     requires(Lowest <= -2148)
   FANIN_FUNCTION void add_product(T x, T y) {
-    add_product_bits<plain>(detail::double_bits(x), detail::double_bits(y));
+    add_product_bits<detail::own_digits>(detail::double_bits(x), detail::double_bits(y));
     settle();
   }
 
@@ -182,25 +140,25 @@ class basic_exact_accumulator {
 
   /// Adds magnitude * 2^exponent.
   FANIN_FUNCTION void add_shared(std::uint64_t magnitude, int exponent, bool is_negative) {
-    deposit<shared>(magnitude, exponent, is_negative);
+    deposit<detail::shared_digits>(magnitude, exponent, is_negative);
   }
   /// Adds the number, infinity or NaN that a double's bits are.
-  FANIN_FUNCTION void add_shared(std::uint64_t bits) { add_bits<shared>(bits); }
-  FANIN_FUNCTION void add_shared(double x) { add_bits<shared>(detail::double_bits(x)); }
+  FANIN_FUNCTION void add_shared(std::uint64_t bits) { add_bits<detail::shared_digits>(bits); }
+  FANIN_FUNCTION void add_shared(double x) { add_bits<detail::shared_digits>(detail::double_bits(x)); }
   FANIN_FUNCTION void add_shared(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     if ((bits >> 23 & 0xff) == 0xff) {
-      count_special<shared>(detail::widened_bits(bits));
+      count_special<detail::shared_digits>(detail::widened_bits(bits));
     } else {
       const auto parts = detail::parts_of_float(bits);
-      deposit<shared>(parts.magnitude, parts.exponent, parts.is_negative);
+      deposit<detail::shared_digits>(parts.magnitude, parts.exponent, parts.is_negative);
     }
   }
   /// Adds the product of two doubles. Counts as three.
   FANIN_FUNCTION void add_product_shared(std::uint64_t x, std::uint64_t y)
     requires(Lowest <= -2148)
   {
-    add_product_bits<shared>(x, y);
+    add_product_bits<detail::shared_digits>(x, y);
   }
   /// Hands the carries on. A digit is taken out, so that no two threads hand on the same carry.
   FANIN_FUNCTION void carry_shared() {
@@ -261,29 +219,6 @@ class basic_exact_accumulator {
     if (from.negative_infinities_ != 0) fanin::atomic_fetch_add(negative_infinities_, std::int64_t{1});
     if (from.nans_ != 0) fanin::atomic_fetch_add(nans_, std::int64_t{1});
   }
-
-  struct plain {
-    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { to += increment; }
-    FANIN_FUNCTION static void add_digits(std::int64_t* to, std::uint32_t low, std::uint32_t mid, std::uint32_t high,
-                                          bool is_negative) {
-      const std::int64_t sign = is_negative ? -1 : 0;  // by arithmetic: a branch on it would be a guess
-      const auto with_sign = [&](std::uint32_t digit) { return (std::int64_t{digit} ^ sign) - sign; };
-      to[0] += with_sign(low);
-      to[1] += with_sign(mid);
-      to[2] += with_sign(high);
-    }
-  };
-  struct shared {
-    FANIN_FUNCTION static void add(std::int64_t& to, std::int64_t increment) { fanin::atomic_fetch_add(to, increment); }
-    /// As two's complement, of which only the uppermost digit has a sign.
-    FANIN_FUNCTION static void add_digits(std::int64_t* to, std::uint32_t low, std::uint32_t mid, std::uint32_t high,
-                                          bool is_negative) {
-      const std::uint32_t one = is_negative ? 1 : 0;
-      const std::uint32_t sign = 0 - one;  // by arithmetic, as above
-      detail::atomic_fetch_add_digits(to, std::uint64_t{low ^ sign} + one, mid ^ sign,
-                                      std::int64_t{high} ^ -std::int64_t{one});
-    }
-  };
 
   /// Each digit changes by 2^32 at most. Of a magnitude of 32 bits two digits are enough.
   template <class Mode, class Word>

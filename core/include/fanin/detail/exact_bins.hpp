@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdint>
 
+#include <fanin/detail/exact_parts.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/device/arithmetic.hpp>
-#include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
 /// How exact sums split a number.

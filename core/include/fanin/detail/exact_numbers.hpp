@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <fanin/detail/exact_bins.hpp>
+#include <fanin/detail/exact_parts.hpp>
 #include <fanin/detail/unrolled.hpp>
 #include <fanin/detail/variant.hpp>
 #include <fanin/device/arithmetic.hpp>

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 
 #include <fanin/batch.hpp>
 #include <fanin/detail/exact_bins.hpp>
+#include <fanin/detail/exact_levels.hpp>
 #include <fanin/detail/exact_numbers.hpp>
+#include <fanin/detail/exact_parts.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
-#include <fanin/exact_accumulator.hpp>
+#include <fanin/device/arithmetic.hpp>
 #include <fanin/macros.hpp>
 
 /// What one thread of an exact sum gathers into: a few doubles in registers, each of which holds 40 bits of the sum
@@ -49,21 +49,7 @@ class exact_window {
 
   /// Adds x * y exactly. Products of normal size as the rounded product and its error, which a fused multiply-add gives
   /// exactly; others by integers.
-  FANIN_FUNCTION void add_product(double value_x, double value_y) {
-    const double x = opaque(value_x);
-    const double y = opaque(value_y);
-    if (!has_normal_product(x, y) || bound() == 0) {
-      *this = after_adding_odd_product(*this, double_bits(x), double_bits(y));
-      return;
-    }
-    const double product = rounded_product(x, y);
-    const std::uint64_t bits = double_bits(product);
-    if (!is_inside(bits)) *this = moved(*this, upper_of(bits));
-    const double error = std::fma(x, y, -product);
-    add_to_bins<0>(product);
-    add_to_bins<1>(error);
-    count_numbers(1);
-  }
+  FANIN_FUNCTION void add_product(double value_x, double value_y);
 
   /// Adds a batch. For threads of a GPU: one look at the range of all numbers. Mostly all bits of all of them are in
   /// the upper bins.
@@ -76,7 +62,7 @@ class exact_window {
       some_numbers<part, T> x;
       unrolled<part>([&](int i) { x.of[i] = batch.values[p * part + i < count ? p * part + i : 0]; });
       if (is_empty() && tiles_to_pass_by_ == 0) place_for(x);
-      const unsigned level = level_for(x);
+      const unsigned level = level_of(x);
       unrolled<part>([&](int i) {
         if (p * part + i >= count || !batch.counts(p * part + i)) x.of[i] = 0;
       });
@@ -91,48 +77,16 @@ class exact_window {
   /// What it takes to add these numbers by add_fast: 0, or 1 for one more bin, or no_fast_level.
   template <int Count, exact_element T>
   FANIN_FUNCTION unsigned fast_level(const T* values) const {
-    return level_for(some_of<Count>(values));
+    return level_of(some_of<Count>(values));
   }
   template <int Count, exact_element T>
   FANIN_FUNCTION void add_fast(const T* values, unsigned level) {
     add_at_level(some_of<Count>(values), level);
   }
 
-  /// The same of products of two numbers each.
+  /// Adds a batch of products of two numbers each.
   template <int Rows, int Columns, class Factors>
-  FANIN_FUNCTION void add_product_tile(const tile_batch<Rows, Columns, Factors>& batch) {
-    constexpr int count = Rows * Columns;
-    constexpr int part = count < most_at_once / 2 ? count : most_at_once / 2;
-    unrolled<(count + part - 1) / part>([&](int p) {
-      some_numbers<part> product;
-      some_numbers<part> error;
-      bool are_normal = bound() != 0;
-      unrolled<part>([&](int i) {
-        const int at = p * part + i;
-        const double x = batch.values[at < count ? at : 0].x;
-        const double y = batch.values[at < count ? at : 0].y;
-        const bool counts = at < count && batch.counts(at);
-        are_normal = are_normal & has_normal_product(x, y);
-        product.of[i] = counts ? rounded_product(x, y) : 0.0;
-        error.of[i] = counts ? std::fma(x, y, -product.of[i]) : 0.0;
-      });
-      if (are_normal) {
-        if (const std::uint32_t largest = product.largest_upper_half(); largest >= limit_) {
-          *this = moved(*this, largest);
-        }
-        fold_tile<0>(product);
-        fold_tile<1>(error);
-        count_numbers(part);
-      } else {
-        unrolled<part>([&](int i) {
-          const int at = p * part + i;
-          if (at < count && batch.counts(at)) {
-            *this = after_adding_product(*this, batch.values[at].x, batch.values[at].y);
-          }
-        });
-      }
-    });
-  }
+  FANIN_FUNCTION void add_product_tile(const tile_batch<Rows, Columns, Factors>& batch);
 
   template <exact_element T>
   FANIN_FUNCTION exact_window& operator+=(T value) {
@@ -184,38 +138,62 @@ class exact_window {
   }
 
  private:
-  /// Where a window missed half of all numbers, tiles go past it for a while; the next then finds its own range.
-  static constexpr int some_misses = 32;
-  static constexpr int most_tiles_to_pass_by = 1024;
   /// Numbers that are looked at together: more would need more registers than a GPU's thread has.
   static constexpr int most_at_once = 8;
-  /// The integers take so many fillings of the bins, each below 2^51.
-  static constexpr int most_settled = 1 << 11;
 
   FANIN_FUNCTION std::uint32_t bound() const { return bound_.get(); }
-
-  /// The upper half of a bound below which no window looks; a window with this limit takes nothing.
-  static constexpr std::uint32_t nothing = bins::upper_half_of_power(bins::lowest);
-
   /// Whether the number is in the window's range. Zero and an infinity are not.
-  FANIN_FUNCTION bool is_inside(std::uint64_t bits) const { return upper_of(bits) - nothing < limit_ - nothing; }
-
-  FANIN_FUNCTION void add_inside(std::uint64_t bits) {
-    add_to_bins<0>(opaque(std::bit_cast<double>(bits)));
-    count_numbers(1);
+  FANIN_FUNCTION bool is_inside(std::uint64_t bits) const {
+    return upper_of(bits) - limit_of_nothing < limit_ - limit_of_nothing;
   }
 
   /// The number through the bins from First on; what is left to the accumulator.
   template <int First>
   FANIN_FUNCTION void add_to_bins(double x) {
     unrolled<Bins - First>([&](int i) { take_into_bin(First + i, x); });
-    if (x != 0) deposit_rest(x);
+    if (x == 0) return;
+    deposit_number(*into_, double_bits(x));
+    count_deposits(1);
+    ++misses_;
   }
   FANIN_FUNCTION void take_into_bin(int k, double& x) {
     const double sum = rounded_sum(bin_[k], x);
     const double taken = rounded_difference(sum, bin_[k]);
     bin_[k] = sum;
     x = rounded_difference(x, taken);
+  }
+  /// Numbers below the window's top through the bins from First on, while there is anything left of one.
+  template <int First, bool MayPassBy = false, int Count>
+  FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
+    if constexpr (First < Bins) {
+      std::uint64_t rests = 0;
+      unrolled<Count>([&](int i) {
+        take_into_bin(First, x.of[i]);
+        rests |= double_bits(x.of[i]);
+      });
+      if (rests != 0) fold_tile<First + 1, MayPassBy>(x);
+    } else {
+      const int misses = deposit_numbers(*into_, x);
+      misses_ = static_cast<std::int16_t>(misses_ + misses);
+      count_deposits(misses);
+      if (MayPassBy) pass_by_after_misses();
+    }
+  }
+  /// Before `most_at_once` more numbers could overflow a bin, the bins are emptied.
+  FANIN_FUNCTION void count_numbers(int numbers) {
+    numbers_ += numbers;
+    if (numbers_ > bins::capacity - most_at_once) *this = settled(*this);
+  }
+
+  /// Where a window missed half of all numbers, tiles go past it for a while; the next then finds its own range.
+  static constexpr int some_misses = 32;
+  static constexpr int most_tiles_to_pass_by = 1024;
+  /// The integers take so many fillings of the bins, each below 2^51.
+  static constexpr int most_settled = 1 << 11;
+
+  FANIN_FUNCTION void add_inside(std::uint64_t bits) {
+    add_to_bins<0>(opaque(std::bit_cast<double>(bits)));
+    count_numbers(1);
   }
 
   template <int Count>
@@ -224,10 +202,6 @@ class exact_window {
     some_numbers<Count> numbers;
   };
 
-  /// How many bins hold all bits of most numbers of moderate range.
-  template <class T>
-  static constexpr int whole_bins = std::same_as<T, float> ? 1 : 2;
-
   /// Puts an empty window where these numbers are, if they are ordinary ones.
   template <int Count, class T>
   FANIN_FUNCTION void place_for(const some_numbers<Count, T>& x) {
@@ -235,52 +209,9 @@ class exact_window {
     if (largest < bound()) place(largest);
   }
 
-  /// 0 where that many bins take all bits of all these numbers, 1 where one more does.
   template <int Count, class T>
-  FANIN_FUNCTION unsigned level_for(const some_numbers<Count, T>& x) const {
-    constexpr int digits = std::numeric_limits<T>::digits;
-    constexpr std::uint32_t down = (bins::width * whole_bins<T> - digits + 1) << 20;
-    constexpr std::uint32_t further_down = down + (bins::width << 20);
-    // On the upper half of a double or a float's own bits, of which normal ones' are those of the double, without the
-    // difference of two biases, three places higher.
-    constexpr bool is_float = std::same_as<T, float>;
-    const auto comparable = [](std::uint32_t upper) {
-      if constexpr (is_float) {
-        constexpr std::uint32_t least_normal = bins::upper_half_of_power(-126);
-        constexpr std::uint32_t infinity = bins::upper_half_of_power(128);
-        const std::uint32_t within = upper < least_normal ? least_normal : (upper > infinity ? infinity : upper);
-        return (within - bins::upper_half_of_power(-127)) << 3;
-      } else {
-        return upper;
-      }
-    };
-    constexpr std::uint32_t lowest = is_float ? 0 : nothing;  // no float is so low
-    const std::uint32_t limit = comparable(limit_) - lowest;
-
-    const auto word = [&](int i) {
-      if constexpr (is_float) {
-        return std::bit_cast<std::uint32_t>(x.of[i]) & bins::no_sign;
-      } else {
-        return upper_of(double_bits(x.of[i]));
-      }
-    };
-    std::uint32_t largest = 0;
-    std::uint32_t least = ~0U;
-    unrolled<Count>([&](int i) {
-      largest = word(i) > largest ? word(i) : largest;
-      least = word(i) < least ? word(i) : least;
-    });
-    const bool is_in_range = largest - lowest < limit;
-    const bool has_room = numbers_ <= bins::capacity - most_at_once - Count;
-    if (is_in_range & has_room & (least >= comparable(limit_ - down))) return 0;
-
-    if (least == 0) {
-      least = ~0U;
-      unrolled<Count>([&](int i) { least = !is_zero(x.of[i]) && word(i) < least ? word(i) : least; });
-      if (least == ~0U && has_room) return 0;
-    }
-    if (!is_in_range || !has_room || least < comparable(limit_ - further_down)) return no_fast_level;
-    return least >= comparable(limit_ - down) ? 0 : 1;
+  FANIN_FUNCTION unsigned level_of(const some_numbers<Count, T>& x) const {
+    return level_for(x, limit_, numbers_ <= bins::capacity - most_at_once - Count);
   }
   template <int Count, class T>
   FANIN_FUNCTION void add_at_level(const some_numbers<Count, T>& x, unsigned level) {
@@ -300,98 +231,28 @@ class exact_window {
       bin_[Whole - 1] = rounded_sum(bin_[Whole - 1], x);
     });
   }
-  /// Any numbers.
-  template <int Count, class T>
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding(exact_window window,
-                                                                        const some_numbers<Count, T> numbers) {
-    if (window.tiles_to_pass_by_ > 0) {
-      --window.tiles_to_pass_by_;
-      window.count_deposits(deposit_numbers(*window.into_, numbers));
-      return window;
-    }
-    constexpr int part = Count < most_at_once ? Count : most_at_once;
-    unrolled<(Count + part - 1) / part>([&](int p) {
-      some_numbers<part> x;
-      unrolled<part>([&](int i) {
-        const int at = p * part + i;
-        x.of[i] = at < Count ? widened(numbers.of[at < Count ? at : 0]) : 0;
-      });
-      window.make_room(x);
-      if (const int below = window.below(x); below > part / 2) {
-        window.misses_ = static_cast<std::int16_t>(window.misses_ + below);
-        window.count_deposits(deposit_numbers(*window.into_, x));
-        window.pass_by_after_misses();
-      } else {
-        window.template fold_tile<0, true>(x);
-        window.count_numbers(part);
-      }
-    });
-    return window;
-  }
-
   /// Sees to it that the window takes all these numbers; 0 for those that go to the accumulator instead.
   template <int Count>
   FANIN_FUNCTION void make_room(some_numbers<Count>& x) {
     const std::uint32_t largest = x.largest_upper_half();
     if (largest < limit_ && bound() != 0) return;
-    if (is_empty() && tiles_to_pass_by_ == 0 && largest < bound()) {
-      place(largest);
-      return;
-    }
+    if (is_empty() && tiles_to_pass_by_ == 0 && largest < bound()) return place(largest);
     const window_and_numbers<Count> now = moved_for(*this, x);
     *this = now.window;
     x = now.numbers;
-  }
-
-  /// How many of these numbers are below the last bin. Zeros are not.
-  template <int Count>
-  FANIN_FUNCTION int below(const some_numbers<Count>& x) const {
-    const std::uint32_t last = limit_ - (bins::width * Bins << 20);
-    int count = 0;
-    unrolled<Count>([&](int i) { count += upper_of(double_bits(x.of[i])) - 1 < last - 1 ? 1 : 0; });
-    return count;
-  }
-
-  /// Numbers below the window's top through the bins from First on, while there is anything left of one.
-  template <int First, bool MayPassBy = false, int Count>
-  FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
-    if constexpr (First < Bins) {
-      std::uint64_t rests = 0;
-      unrolled<Count>([&](int i) {
-        take_into_bin(First, x.of[i]);
-        rests |= double_bits(x.of[i]);
-      });
-      if (rests != 0) fold_tile<First + 1, MayPassBy>(x);
-    } else {
-      const int misses = deposit_numbers(*into_, x);
-      misses_ = static_cast<std::int16_t>(misses_ + misses);
-      count_deposits(misses);
-      if (MayPassBy) pass_by_after_misses();
-    }
   }
 
   /// Where the window misses many, tiles go past it for a while.
   FANIN_FUNCTION void pass_by_after_misses() {
     if (misses_ < some_misses || misses_ < numbers_ / 2) return;
     tiles_to_pass_by_ = most_tiles_to_pass_by;
-    limit_ = nothing;
+    limit_ = limit_of_nothing;
     misses_ = 0;
   }
 
-  FANIN_FUNCTION void deposit_rest(double rest) {
-    deposit_number(*into_, double_bits(rest));
-    count_deposits(1);
-    ++misses_;
-  }
-
-  /// Before `most_at_once` more numbers could overflow a bin, the bins are emptied.
-  FANIN_FUNCTION void count_numbers(int numbers) {
-    numbers_ += numbers;
-    if (numbers_ > bins::capacity - most_at_once) *this = settled(*this);
-  }
   FANIN_FUNCTION void settle() {
     // A window that one large number has lifted above all others would miss them for ever. The next number moves it.
-    if (misses_ > bins::capacity / 2) limit_ = nothing;
+    if (misses_ > bins::capacity / 2) limit_ = limit_of_nothing;
     empty_bins();
     if (++settled_ == most_settled) flush();
   }
@@ -411,97 +272,39 @@ class exact_window {
   FANIN_FUNCTION void place_top(int top) {
     constexpr int least = bins::top_for(0, Bins);
     top_ = static_cast<std::int16_t>(top < least ? least : top);
-    limit_ = bound() == 0 ? nothing : bins::upper_half_of_power(top_);
+    limit_ = bound() == 0 ? limit_of_nothing : bins::upper_half_of_power(top_);
     unrolled<Bins>([&](int k) { bin_[k] = bins::anchor(top_, k); });
   }
 
-  // What happens rarely. By value, so that a window whose address nobody takes stays in registers.
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window settled(exact_window window) {
-    window.settle();
-    return window;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window moved(exact_window window, std::uint32_t upper) {
-    window.flush();
-    window.place(upper);
-    return window;
-  }
+  // What happens rarely, in exact_window_rare.hpp. By value, so that a window whose address nobody takes stays in
+  // registers.
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window settled(exact_window window);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window moved(exact_window window, std::uint32_t upper);
   template <int Count>
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static window_and_numbers<Count> moved_for(exact_window window,
-                                                                                  some_numbers<Count> x) {
-    const bool passes_by = window.tiles_to_pass_by_ > 0;
-    if (passes_by) --window.tiles_to_pass_by_;
-    for (int i = 0; i < Count; ++i) {
-      if (!passes_by && upper_of(double_bits(x.of[i])) < window.bound()) continue;
-      deposit_number(*window.into_, double_bits(x.of[i]));
-      window.count_deposits(1);
-      x.of[i] = 0;
-    }
-    if (const std::uint32_t largest = x.largest_upper_half(); largest >= window.limit_) {
-      window.flush();
-      window.place(largest);
-    }
-    return {window, x};
-  }
-  /// What no bin takes to the accumulator, and how much that was.
+                                                                                  some_numbers<Count> x);
+  template <int Count, class T>
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding(exact_window window,
+                                                                        const some_numbers<Count, T> numbers);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_outside(exact_window window,
+                                                                                std::uint64_t bits);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_product(exact_window window, double x,
+                                                                                double y);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_odd_product(exact_window window,
+                                                                                    std::uint64_t x, std::uint64_t y);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_number(Accumulator& into, std::uint64_t bits);
   template <int Count, class T>
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int deposit_numbers(Accumulator& into,
-                                                                  const some_numbers<Count, T> numbers) {
-    int deposits = 0;
-    for (const T number : numbers.of) {
-      if (is_zero(number)) continue;
-      into.add_shared(number);
-      ++deposits;
-    }
-    return deposits;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_outside(exact_window window,
-                                                                                std::uint64_t bits) {
-    const std::uint32_t upper = upper_of(bits);
-    if (upper < bins::upper_half_of_power(bins::lowest) || upper >= window.bound()) {
-      deposit_number(*window.into_, bits);
-      window.count_deposits(1);
-    } else {
-      window.flush();
-      window.place(upper);
-      window.add_inside(bits);
-    }
-    return window;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_product(exact_window window, double x,
-                                                                                double y) {
-    window.add_product(x, y);
-    return window;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_odd_product(exact_window window,
-                                                                                    std::uint64_t x, std::uint64_t y) {
-    if ((x << 1 == 0 && is_finite(y)) || (y << 1 == 0 && is_finite(x))) return window;
-    window.into_->add_product_shared(x, y);
-    window.count_deposits(3);
-    return window;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void deposit_number(Accumulator& into, std::uint64_t bits) {
-    into.add_shared(bits);
-  }
-  /// A sum's digits to the accumulator, and how many there were.
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int deposit_digits(Accumulator& into, const sum_type sum) {
-    int deposits = 0;
-    for (int k = 0; k < sum_type::digits; ++k) {
-      const std::int64_t held = sum.digit[k];
-      if (held == 0) continue;
-      const auto magnitude = static_cast<std::uint64_t>(held < 0 ? -held : held);
-      into.add_shared(magnitude, sum.unit(k), held < 0);
-      ++deposits;
-    }
-    return deposits;
-  }
-  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void hand_carries_on(Accumulator& into) { into.carry_shared(); }
+                                                                  const some_numbers<Count, T> numbers);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static int deposit_digits(Accumulator& into, const sum_type sum);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION static void hand_carries_on(Accumulator& into);
 
   Accumulator* into_ = nullptr;
   double bin_[Bins] = {};
   std::int64_t held_[Bins] = {};  ///< of earlier fillings of the bins
   [[no_unique_address]] bound_of_window<runs_on_device> bound_;
-  std::uint32_t limit_ = nothing;  ///< the upper half of the window's top
-  std::int32_t numbers_ = 0;       ///< in the bins
+  std::uint32_t limit_ = limit_of_nothing;  ///< the upper half of the window's top
+  std::int32_t numbers_ = 0;                ///< in the bins
   std::int32_t deposits_ = 0;
   // What only the rare paths look at takes two registers.
   std::int16_t top_ = 0;
@@ -511,3 +314,7 @@ class exact_window {
 };
 
 }  // namespace fanin::detail
+
+// The members that are only declared here.
+#include <fanin/detail/exact_window_products.hpp>
+#include <fanin/detail/exact_window_rare.hpp>
