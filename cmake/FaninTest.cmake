@@ -8,6 +8,8 @@
 #       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
 #       Each test case becomes a ctest test, listed when ctest runs; a skipped case counts as skipped.
 #
+#       Where nvcc's units are only compiled (FANIN_CUDA_COMPILED_ONLY), what it compiles of a program is one unit.
+#
 #   fanin_optimise_less(<target>...)
 #       Of a folder at -O3: programs in whose own code no loop is vectorised, at -O1 in Release.
 #
@@ -17,10 +19,11 @@
 #
 #   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex> [LANGUAGE CUDA] [LIBS <library>...]
 #                               [DEFINITIONS <definition>...])
-#       Passes when the compiler refuses the source, and a line with "error" in it matches the regex.
+#       Passes when the compiler refuses the source, and a line with "error" in it matches the regex. Of nvcc's passes
+#       the one for the device alone.
 #
 #   fanin_add_compile_pass_test(<name> SOURCE <source> [LANGUAGE CUDA] [LIBS ...] [DEFINITIONS ...])
-#       The twin: the same flags, and the source must compile.
+#       The twin: the same flags, and the source must compile, by nvcc in every pass.
 #
 #   fanin_add_header_tests(<target> [EXCLUDE <regex>...])
 #       Compiles every header of fanin_core, fanin_host, fanin_serial, fanin_kokkos or fanin_cuda on its own, included
@@ -52,6 +55,19 @@ function(fanin_optimise_less)
   endforeach()
 endfunction()
 
+# One unit that includes the sources: nvcc reads what they share three times a unit, for 7 to 9 CPU seconds. (UNITY_BUILD
+# does not know CUDA before CMake 3.31.)
+function(fanin_join_sources out_unit name)
+  set(includes "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source "${source}" ABSOLUTE)
+    string(APPEND includes "#include \"${source}\"\n")
+  endforeach()
+  set(unit "${CMAKE_CURRENT_BINARY_DIR}/${name}_joined.cpp")
+  file(CONFIGURE OUTPUT "${unit}" CONTENT "${includes}")
+  set(${out_unit} "${unit}" PARENT_SCOPE)
+endfunction()
+
 function(fanin_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -62,6 +78,11 @@ function(fanin_add_test name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
+  endif()
+
+  list(LENGTH arg_SOURCES sources)
+  if(FANIN_CUDA_COMPILED_ONLY AND (arg_CUDA OR arg_PORTABLE) AND sources GREATER 1)
+    fanin_join_sources(arg_SOURCES ${name} ${arg_SOURCES})
   endif()
 
   add_executable(${name} ${arg_SOURCES})
@@ -87,6 +108,14 @@ function(fanin_add_test name)
     DISCOVERY_TIMEOUT 120
     TEST_PREFIX "${name}."
     PROPERTIES TIMEOUT ${arg_TIMEOUT} ${labels})
+endfunction()
+
+# Of nvcc's passes the one for the device alone, for one architecture: enough for what every pass sees.
+function(fanin_compile_for_device_only target)
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 architecture)
+  if(architecture MATCHES "^[0-9]+[af]?") # PTX is of one
+    set_target_properties(${target} PROPERTIES CUDA_PTX_COMPILATION ON CUDA_ARCHITECTURES "${CMAKE_MATCH_0}-virtual")
+  endif()
 endfunction()
 
 # An object library for one source that is compiled on its own. By nvcc, without Kokkos.
@@ -121,6 +150,9 @@ function(_fanin_add_compile_test name verdict)
     LANGUAGE "${arg_LANGUAGE}"
     LIBS ${arg_LIBS}
     DEFINITIONS ${arg_DEFINITIONS})
+  if(verdict STREQUAL "FAIL" AND arg_LANGUAGE STREQUAL "CUDA")
+    fanin_compile_for_device_only(${name})
+  endif()
   add_test(NAME ${name}
            COMMAND "${CMAKE_COMMAND}" "-DBUILD_DIR=${CMAKE_BINARY_DIR}" "-DTARGET=${name}"
                    "-DVERDICT=${verdict}" "-DEXPECT=${arg_EXPECT}" -P
@@ -165,7 +197,6 @@ function(fanin_add_header_tests target)
     set(sources_of_nvcc ${sources})
     list(FILTER sources_of_nvcc INCLUDE REGEX "\\.cu$")
     list(FILTER sources EXCLUDE REGEX "\\.cu$")
-    # Of nvcc's passes one is enough to see that a header is complete, that of the device.
     set(libraries)
     if(sources)
       add_library(${name} OBJECT ${sources})
@@ -173,11 +204,7 @@ function(fanin_add_header_tests target)
     endif()
     if(sources_of_nvcc)
       add_library(${name}_of_nvcc OBJECT ${sources_of_nvcc})
-      list(GET CMAKE_CUDA_ARCHITECTURES 0 architecture)
-      if(architecture MATCHES "^[0-9]+[af]?") # PTX is of one
-        set_target_properties(${name}_of_nvcc PROPERTIES CUDA_PTX_COMPILATION ON
-                                                         CUDA_ARCHITECTURES "${CMAKE_MATCH_0}-virtual")
-      endif()
+      fanin_compile_for_device_only(${name}_of_nvcc)
       list(APPEND libraries ${name}_of_nvcc)
     endif()
     fanin_project_target(${libraries})

@@ -5,7 +5,7 @@
 /// The rows beyond the documents: one launch.
 namespace fanin_test {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, catalogue, typed<rows_of_one_launch>::types, row_names);
+INSTANTIATE_TYPED_TEST_SUITE_P(one_launch, catalogue, typed<rows_of_one_launch>::types, row_names);
 INSTANTIATE_TYPED_TEST_SUITE_P(one_launch, catalogue_turns, ::testing::Types<rows_of_one_launch>);
 
 }  // namespace fanin_test

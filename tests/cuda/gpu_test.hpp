@@ -31,6 +31,9 @@ class gpu_test : public ::testing::Test {
   }
 };
 
+/// What most of these tests reduce with.
+inline constexpr fanin::sum<std::int64_t> int64_sum{};
+
 /// Fails the test where a CUDA call does.
 inline void check(cudaError_t code) { ASSERT_EQ(code, cudaSuccess) << cudaGetErrorString(code); }
 

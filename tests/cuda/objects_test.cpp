@@ -18,8 +18,6 @@ namespace {
 
 using cuda_objects = gpu_test;
 
-const fanin::sum<std::int64_t> sum;
-
 std::int64_t sum_of_indices(std::size_t n) { return static_cast<std::int64_t>(n * (n - 1) / 2); }
 
 TEST_F(cuda_objects, borrow_a_stream) {
@@ -27,11 +25,11 @@ TEST_F(cuda_objects, borrow_a_stream) {
   {
     fanin::cuda gpu(stream.get());
     EXPECT_EQ(gpu.stream(), stream.get());
-    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, sum), 499'500);
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, int64_sum), 499'500);
   }
   EXPECT_EQ(cudaStreamQuery(stream.get()), cudaSuccess) << "a borrowed stream was destroyed";
   fanin::cuda legacy(cudaStream_t{nullptr});
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, sum), 499'500);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, int64_sum), 499'500);
 }
 
 TEST_F(cuda_objects, move) {
@@ -42,34 +40,34 @@ TEST_F(cuda_objects, move) {
   fanin::cuda b(std::move(a));
   EXPECT_EQ(b.stream(), stream);
   // Ranges and buffers made before stay valid.
-  EXPECT_EQ(fanin::parallel_reduce(range, index_itself{}, sum), 499'500);
-  EXPECT_EQ(fanin::reduce(b, x, sum), 7);
+  EXPECT_EQ(fanin::parallel_reduce(range, index_itself{}, int64_sum), 499'500);
+  EXPECT_EQ(fanin::reduce(b, x, int64_sum), 7);
   EXPECT_THROW(a.stream(), fanin::state_error);  // NOLINT(bugprone-use-after-move)
   EXPECT_THROW(a.synchronize(), fanin::state_error);
   EXPECT_THROW(fanin::range(a, 3), fanin::state_error);
-  EXPECT_THROW(fanin::reduce(a, x, sum), fanin::state_error);
+  EXPECT_THROW(fanin::reduce(a, x, int64_sum), fanin::state_error);
   fanin::cuda c;
   c = std::move(b);
-  EXPECT_EQ(fanin::reduce(c, x, sum), 7);
+  EXPECT_EQ(fanin::reduce(c, x, int64_sum), 7);
   static_assert(!std::is_copy_constructible_v<fanin::cuda>);
 }
 
 template <class Strategy>
 void expect_launched(fanin::cuda& gpu, const placed<std::int64_t, fanin::cuda>& x) {
   const auto view = gpu.with<Strategy>();
-  const auto expected = fanin::reduce(fanin::serial{}, x.host(), sum);
-  EXPECT_EQ(fanin::reduce(view, x.span(), sum), expected) << Strategy::name;
+  const auto expected = fanin::reduce(fanin::serial{}, x.host(), int64_sum);
+  EXPECT_EQ(fanin::reduce(view, x.span(), int64_sum), expected) << Strategy::name;
   EXPECT_STREQ(gpu.last_launch().strategy, Strategy::name);
   EXPECT_GE(gpu.last_launch().grid_size, 1);
   EXPECT_EQ(gpu.last_launch().block_size, Strategy::recipe.block_size);
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(view, x.size()), at<std::int64_t>{x.data()}, sum), expected);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(view, x.size()), at<std::int64_t>{x.data()}, int64_sum), expected);
   EXPECT_STREQ(gpu.last_launch().strategy, Strategy::name);
 }
 
 TEST_F(cuda_objects, say_which_strategy_ran) {
   fanin::cuda gpu;
   const placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::random_signed, 100'003));
-  fanin::reduce(gpu, x.span(), sum);
+  fanin::reduce(gpu, x.span(), int64_sum);
   EXPECT_STREQ(gpu.last_launch().strategy, "one_pass");
   expect_launched<fanin::cuda_strategy::shuffle>(gpu, x);
   expect_launched<fanin::cuda_strategy::shared_tree>(gpu, x);
@@ -88,7 +86,8 @@ void check_tunings(fanin::cuda& gpu) {
         const auto view = gpu.with<Strategy>(tuning);
         const auto where = std::string(Strategy::name) + ", block " + std::to_string(block) + ", grid " +
                            std::to_string(grid) + ", n " + std::to_string(n);
-        EXPECT_TRUE(is_sum_of(std::span<const std::int64_t>(host), fanin::reduce(view, x.span(), sum), 0)) << where;
+        EXPECT_TRUE(is_sum_of(std::span<const std::int64_t>(host), fanin::reduce(view, x.span(), int64_sum), 0))
+            << where;
         EXPECT_EQ(gpu.last_launch().block_size, block) << where;
         if (grid != 0) EXPECT_EQ(gpu.last_launch().grid_size, grid) << where;
         const auto least =
@@ -97,7 +96,7 @@ void check_tunings(fanin::cuda& gpu) {
       }
     }
     const auto few = gpu.with<Strategy>({.blocks_per_sm = 1});
-    EXPECT_TRUE(is_sum_of(std::span<const std::int64_t>(host), fanin::reduce(few, x.span(), sum), 0));
+    EXPECT_TRUE(is_sum_of(std::span<const std::int64_t>(host), fanin::reduce(few, x.span(), int64_sum), 0));
   }
 }
 
@@ -138,7 +137,7 @@ TEST_F(cuda_objects, refuse_a_block_size_that_cannot_launch) {
   const fanin::sum<octet> octets;
   expect_invalid([&] { fanin::reduce(tree, x.span(), octets, octets, octets, octets); }, "smaller block_size");
   // And the object works on.
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 100), index_itself{}, sum), sum_of_indices(100));
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 100), index_itself{}, int64_sum), sum_of_indices(100));
 }
 
 TEST_F(cuda_objects, refuse_host_memory) {
@@ -148,12 +147,13 @@ TEST_F(cuda_objects, refuse_host_memory) {
   placed<std::int64_t, fanin::cuda> x(gpu, host);
   destination<std::int64_t, fanin::cuda> there(gpu);
   const std::span<const std::int64_t> on_host(host);
-  expect_invalid([&] { fanin::reduce(gpu, on_host, sum); }, "host memory");
-  expect_invalid([&] { fanin::reduce(gpu, host, sum); }, "host memory");
-  expect_invalid([&] { fanin::reduce_into(there.pointer(), gpu, on_host, sum); }, "host memory");
-  expect_invalid([&] { fanin::reduce_into(&out, gpu, x.span(), sum); }, "host memory");
-  expect_invalid([&] { fanin::parallel_reduce_into(&out, fanin::range(gpu, 5), index_itself{}, sum); }, "host memory");
-  expect_invalid([&] { fanin::transform_reduce(gpu, x.span(), on_host, multiply{}, sum); }, "host memory");
+  expect_invalid([&] { fanin::reduce(gpu, on_host, int64_sum); }, "host memory");
+  expect_invalid([&] { fanin::reduce(gpu, host, int64_sum); }, "host memory");
+  expect_invalid([&] { fanin::reduce_into(there.pointer(), gpu, on_host, int64_sum); }, "host memory");
+  expect_invalid([&] { fanin::reduce_into(&out, gpu, x.span(), int64_sum); }, "host memory");
+  expect_invalid([&] { fanin::parallel_reduce_into(&out, fanin::range(gpu, 5), index_itself{}, int64_sum); },
+                 "host memory");
+  expect_invalid([&] { fanin::transform_reduce(gpu, x.span(), on_host, multiply{}, int64_sum); }, "host memory");
   expect_invalid([&] { fanin::copy_from_host(gpu, host, std::span(host)); }, "host memory");
   expect_invalid([&] { fanin::copy_to_host(gpu, on_host, std::span(host)); }, "host memory");
   EXPECT_EQ(out, 17);
@@ -169,14 +169,14 @@ TEST_F(cuda_objects, take_what_a_device_reaches) {
   for (void* memory : {pinned, managed}) {
     auto* const x = static_cast<std::int64_t*>(memory);
     for (int i = 0; i < 100; ++i) x[i] = i;
-    EXPECT_EQ(fanin::reduce(gpu, std::span<const std::int64_t>(x, 100), sum), 4'950);
-    fanin::parallel_reduce_into(x, fanin::range(gpu, 11), index_itself{}, sum);
+    EXPECT_EQ(fanin::reduce(gpu, std::span<const std::int64_t>(x, 100), int64_sum), 4'950);
+    fanin::parallel_reduce_into(x, fanin::range(gpu, 11), index_itself{}, int64_sum);
     gpu.synchronize();
     EXPECT_EQ(x[0], 55);
   }
   fanin::buffer<unsigned char, fanin::cuda> bytes(gpu, 100);
   const auto* const crooked = reinterpret_cast<const std::int64_t*>(bytes.data() + 1);
-  expect_invalid([&] { fanin::reduce(gpu, std::span<const std::int64_t>(crooked, 5), sum); }, "alignment");
+  expect_invalid([&] { fanin::reduce(gpu, std::span<const std::int64_t>(crooked, 5), int64_sum); }, "alignment");
   check(cudaFreeHost(pinned));
   check(cudaFree(managed));
 }
@@ -185,7 +185,7 @@ TEST_F(cuda_objects, take_what_a_device_reaches) {
 TEST_F(cuda_objects, refuse_the_stream_that_is_another_one_in_every_thread) {
   expect_invalid([] { fanin::cuda gpu(cudaStreamPerThread); }, "cudaStreamPerThread");
   fanin::cuda legacy(cudaStreamLegacy);
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, sum), 499'500);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(legacy, 1'000), index_itself{}, int64_sum), 499'500);
 }
 
 /// Half a millisecond of one thread: the host asks the stream how it stands meanwhile.
@@ -201,10 +201,10 @@ struct long_one {
 /// Everything that an object does, failing calls of its own too.
 void use_an_object() {
   fanin::cuda gpu;
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, sum), 1);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, int64_sum), 1);
   EXPECT_THROW((fanin::buffer<double, fanin::cuda>(gpu, std::int64_t{1} << 50)), fanin::cuda_error);
   std::vector<std::int64_t> host(100, 1);
-  EXPECT_THROW(fanin::reduce(gpu, host, sum), fanin::invalid_argument);
+  EXPECT_THROW(fanin::reduce(gpu, host, int64_sum), fanin::invalid_argument);
   fanin::buffer<std::int64_t, fanin::cuda> x(gpu, host);
   fanin::buffer<fanin::min_max_index<std::int64_t>, fanin::cuda> out(gpu, 1);
   fanin::parallel_for(fanin::range(gpu, 1), long_one{});
@@ -222,7 +222,7 @@ TEST_F(cuda_objects, leave_the_applications_last_error_alone) {
   ASSERT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
   {
     fanin::cuda gpu;
-    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, sum), 1) << "another's error was reported";
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1), long_one{}, int64_sum), 1) << "another's error was reported";
     EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue) << "by a call";
   }
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue) << "by a destructor";
@@ -256,7 +256,7 @@ TEST_F(cuda_objects, of_two_devices) {
   check(cudaDeviceSynchronize());
   check(cudaSetDevice(0));
   const auto halving = of_second->with<fanin::cuda_strategy::global_halving>();  // 256 MiB of workspace
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(halving, std::int64_t{1} << 26), index_itself{}, sum),
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(halving, std::int64_t{1} << 26), index_itself{}, int64_sum),
             sum_of_indices(std::size_t{1} << 26));
   of_second.reset();
   int current = -1;
@@ -269,18 +269,18 @@ TEST_F(cuda_objects, of_two_devices) {
   {
     fanin::cuda gpu;
     const std::span<const std::int64_t> far(there, 100);
-    EXPECT_EQ(fanin::reduce(gpu, std::span<const std::int64_t>(managed, 100), sum), 100);
-    expect_invalid([&] { fanin::reduce(gpu, far, sum); }, "another GPU");
-    expect_invalid([&] { fanin::reduce(gpu, std::span<const std::int64_t>(pooled, 100), sum); }, "another GPU");
-    expect_invalid([&] { fanin::parallel_reduce_into(there, fanin::range(gpu, 5), index_itself{}, sum); },
+    EXPECT_EQ(fanin::reduce(gpu, std::span<const std::int64_t>(managed, 100), int64_sum), 100);
+    expect_invalid([&] { fanin::reduce(gpu, far, int64_sum); }, "another GPU");
+    expect_invalid([&] { fanin::reduce(gpu, std::span<const std::int64_t>(pooled, 100), int64_sum); }, "another GPU");
+    expect_invalid([&] { fanin::parallel_reduce_into(there, fanin::range(gpu, 5), index_itself{}, int64_sum); },
                    "another GPU");
     int reaches = 0;
     check(cudaDeviceCanAccessPeer(&reaches, 0, 1));
     if (reaches != 0) {
       check(cudaDeviceEnablePeerAccess(1, 0));
-      EXPECT_EQ(fanin::reduce(gpu, far, sum), 0);
+      EXPECT_EQ(fanin::reduce(gpu, far, int64_sum), 0);
       check(cudaDeviceDisablePeerAccess(1));
-      expect_invalid([&] { fanin::reduce(gpu, far, sum); }, "another GPU");
+      expect_invalid([&] { fanin::reduce(gpu, far, int64_sum); }, "another GPU");
     }
   }
   check(cudaFree(there));
@@ -298,7 +298,7 @@ TEST_F(cuda_objects, report_a_lack_of_memory) {
     EXPECT_NE(std::string(e.what()).find("cudaErrorMemoryAllocation"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find(".cpp:"), std::string::npos) << "lacks file:line: " << e.what();
   }
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 100), index_itself{}, sum), sum_of_indices(100));
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 100), index_itself{}, int64_sum), sum_of_indices(100));
 }
 
 /// The bits may depend on the address modulo 16 and on the tuning; for the same of both they are the same.

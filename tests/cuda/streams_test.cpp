@@ -18,19 +18,17 @@ namespace {
 using cuda_streams = gpu_test;
 using clock = std::chrono::steady_clock;
 
-const fanin::sum<std::int64_t> sum;
-
 double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 TEST_F(cuda_streams, a_blocking_call_waits_for_its_own_stream_only) {
   fanin::cuda busy;
   fanin::cuda gpu;
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, sum), 499'500);
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(busy, 1), index_itself{}, sum), 0);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, int64_sum), 499'500);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(busy, 1), index_itself{}, int64_sum), 0);
   gate held;
   held.close(busy);
   const auto begin = clock::now();
-  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, sum), 499'500);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, int64_sum), 499'500);
   EXPECT_LT(seconds_since(begin), 1.0) << "it waited for another object's stream";
 }
 
@@ -38,14 +36,14 @@ TEST_F(cuda_streams, an_into_call_returns_at_once) {
   fanin::cuda gpu;
   destination<std::int64_t, fanin::cuda> out(gpu);
   placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::pairs, 100'000));
-  fanin::reduce_into(out.pointer(), gpu, x.span(), sum);
-  fanin::parallel_reduce_into(out.pointer(), fanin::range(gpu, 100'000), index_itself{}, sum);
+  fanin::reduce_into(out.pointer(), gpu, x.span(), int64_sum);
+  fanin::parallel_reduce_into(out.pointer(), fanin::range(gpu, 100'000), index_itself{}, int64_sum);
   gpu.synchronize();
   gate held;
   const auto begin = clock::now();
   held.close(gpu);
-  fanin::reduce_into(out.pointer(), gpu, x.span(), sum);
-  fanin::parallel_reduce_into(out.pointer(), fanin::range(gpu, 100'000), index_itself{}, sum);
+  fanin::reduce_into(out.pointer(), gpu, x.span(), int64_sum);
+  fanin::parallel_reduce_into(out.pointer(), fanin::range(gpu, 100'000), index_itself{}, int64_sum);
   EXPECT_LT(seconds_since(begin), 1.0) << "it waited for the stream";
   held.open();
   EXPECT_EQ(out.get(), std::int64_t{100'000} * 99'999 / 2);
@@ -65,8 +63,8 @@ TEST_F(cuda_streams, two_streams_side_by_side) {
   fanin::buffer<std::int64_t, fanin::cuda> sums_a(a, rounds);
   fanin::buffer<std::int64_t, fanin::cuda> sums_b(b, rounds);
   for (std::size_t k = 0; k < rounds; ++k) {
-    fanin::reduce_into(sums_a.data() + k, a, x.span().subspan(k), sum);
-    fanin::reduce_into(sums_b.data() + k, b, y.span().subspan(k), sum);
+    fanin::reduce_into(sums_a.data() + k, a, x.span().subspan(k), int64_sum);
+    fanin::reduce_into(sums_b.data() + k, b, y.span().subspan(k), int64_sum);
   }
   std::vector<std::int64_t> got_a(rounds);
   std::vector<std::int64_t> got_b(rounds);
@@ -98,11 +96,11 @@ TEST_F(cuda_streams, nothing_is_allocated_after_the_first_call) {
   const auto tree = gpu.with<fanin::cuda_strategy::shared_tree>();
   const auto all_calls = [&](std::size_t n) {
     const auto part = x.span().first(n);
-    fanin::reduce(gpu, part, sum);
-    fanin::reduce(tree, part, sum);
+    fanin::reduce(gpu, part, int64_sum);
+    fanin::reduce(tree, part, int64_sum);
     fanin::reduce(gpu, part, fanin::min_max_loc<std::int64_t>{});
-    fanin::parallel_reduce(fanin::range(gpu, n), at<std::int64_t>{x.data()}, sum);
-    fanin::reduce_into(out.data(), gpu, part, sum);
+    fanin::parallel_reduce(fanin::range(gpu, n), at<std::int64_t>{x.data()}, int64_sum);
+    fanin::reduce_into(out.data(), gpu, part, int64_sum);
     gpu.synchronize();
   };
   EXPECT_EQ(gpu.workspace_allocations(), 0);
@@ -161,9 +159,9 @@ TEST_F(cuda_streams, launches_back_to_back) {
   fanin::buffer<fanin::tuple<std::int64_t, std::int64_t>, fanin::cuda> pairs(gpu, rounds);
   for (std::size_t k = 0; k < rounds; ++k) {
     const auto part = x.span().subspan(k);
-    fanin::reduce_into(sums.data() + k, gpu, part, sum);
+    fanin::reduce_into(sums.data() + k, gpu, part, int64_sum);
     fanin::reduce_into(places.data() + k, gpu, part, fanin::min_loc<std::int64_t>{});
-    fanin::reduce_into(pairs.data() + k, gpu, part, sum, fanin::bor<std::int64_t>{});
+    fanin::reduce_into(pairs.data() + k, gpu, part, int64_sum, fanin::bor<std::int64_t>{});
   }
   std::vector<std::int64_t> got(rounds);
   std::vector<fanin::value_index<std::int64_t>> got_places(rounds);
@@ -171,7 +169,7 @@ TEST_F(cuda_streams, launches_back_to_back) {
   sums.copy_to(got);
   places.copy_to(got_places);
   pairs.copy_to(got_pairs);
-  auto expected = static_cast<std::uint64_t>(fanin::reduce(fanin::serial{}, host, sum));
+  auto expected = static_cast<std::uint64_t>(fanin::reduce(fanin::serial{}, host, int64_sum));
   const auto least = fanin::reduce(fanin::serial{}, host, fanin::min_loc<std::int64_t>{});
   ASSERT_GE(least.index, static_cast<std::int64_t>(rounds)) << "the data was chosen so that the least comes later";
   for (std::size_t k = 0; k < rounds; ++k) {
@@ -193,7 +191,7 @@ TEST_F(cuda_streams, writes_and_reductions_by_turns) {
   fanin::buffer<std::int64_t, fanin::cuda> sums(gpu, rounds);
   for (std::int64_t k = 0; k < rounds; ++k) {
     fanin::parallel_for(fanin::range(gpu, n), fill<std::int64_t>{x.data(), k});
-    fanin::reduce_into(sums.data() + k, gpu, x, sum);
+    fanin::reduce_into(sums.data() + k, gpu, x, int64_sum);
   }
   std::vector<std::int64_t> got(rounds);
   sums.copy_to(got);
@@ -206,7 +204,7 @@ TEST_F(cuda_streams, a_destructor_waits) {
   fanin::buffer<std::int64_t, fanin::cuda> out(other, 50);
   for (std::size_t k = 0; k < 50; ++k) {
     fanin::cuda gpu;
-    fanin::parallel_reduce_into(out.data() + k, fanin::range(gpu, 1'000'000), index_itself{}, sum);
+    fanin::parallel_reduce_into(out.data() + k, fanin::range(gpu, 1'000'000), index_itself{}, int64_sum);
   }
   std::vector<std::int64_t> got(50);
   out.copy_to(got);
@@ -232,10 +230,10 @@ TEST_F(cuda_streams, what_a_functor_writes_is_there_after_synchronize) {
   auto* const y = static_cast<std::int64_t*>(memory);
   for (int round = 0; round < 200; ++round) {
     std::fill_n(y, n, -1);
-    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, sum), n * (n - 1) / 2);
-    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::int64_t>{y}, sum), 3 * (n * (n - 1) / 2));
+    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, int64_sum), n * (n - 1) / 2);
+    ASSERT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::int64_t>{y}, int64_sum), 3 * (n * (n - 1) / 2));
     std::fill_n(y, n, -1);
-    fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, sum);
+    fanin::parallel_reduce(fanin::range(gpu, n), writes_along{y}, int64_sum);
     gpu.synchronize();
     for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 3 * i) << "round " << round;
   }
@@ -313,10 +311,10 @@ TEST_F(cuda_streams, early_kernels_of_others_do_not_hide_those_before_them) {
           check(cudaMemsetAsync(x.data(), 0, n * sizeof(std::int64_t), gpu.stream()));
           gpu.synchronize();
           run_or_replay(gpu.stream(), as_graph, [&] {
-            fanin::reduce_into(out.pointer(), gpu, x, sum);
+            fanin::reduce_into(out.pointer(), gpu, x, int64_sum);
             launch_early(gpu.stream(), writes_at_its_end, 8, x.data(), n, round);
             for (int k = 0; k < between; ++k) launch_early(gpu.stream(), waits_for_nothing, 4);
-            fanin::reduce_into(out.pointer(), gpu, x, sum);
+            fanin::reduce_into(out.pointer(), gpu, x, int64_sum);
           });
           ASSERT_EQ(out.get(), n * round) << "round " << round << (as_graph ? ", graph, " : ", ") << between;
         }
@@ -344,7 +342,7 @@ TEST_F(cuda_streams, early_kernels_of_others_between_reductions) {
   for (int round = 0; round < 20; ++round) {
     for (std::size_t k = 0; k < out.size(); ++k) {
       fanin::parallel_reduce_into(out.data() + k, fanin::range(gpu, n + static_cast<std::int64_t>(k)), slow_index{},
-                                  sum);
+                                  int64_sum);
       launch_early(gpu.stream(), waits_for_nothing, 4);
     }
     std::vector<std::int64_t> got(out.size());
@@ -363,7 +361,7 @@ TEST_F(cuda_streams, threads_with_streams_of_their_own) {
     fanin::cuda gpu(stream.get());
     for (int round = 0; round < 100; ++round) {
       const std::size_t n = 50'000 + 1'000 * static_cast<std::size_t>(t) + static_cast<std::size_t>(round);
-      EXPECT_EQ(fanin::parallel_reduce("thread", fanin::range(gpu, n), index_itself{}, sum),
+      EXPECT_EQ(fanin::parallel_reduce("thread", fanin::range(gpu, n), index_itself{}, int64_sum),
                 static_cast<std::int64_t>(n * (n - 1) / 2));
     }
   });
@@ -375,7 +373,7 @@ TEST_F(cuda_streams, threads_with_default_objects) {
     auto& gpu = fanin::backend<fanin::cuda>::default_object();
     for (int round = 0; round < 100; ++round) {
       const std::size_t n = 1'000 * static_cast<std::size_t>(t + 1) + static_cast<std::size_t>(round);
-      EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), index_itself{}, sum),
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), index_itself{}, int64_sum),
                 static_cast<std::int64_t>(n * (n - 1) / 2));
     }
   });
