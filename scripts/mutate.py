@@ -5,8 +5,7 @@ tests/mutations/NAME.toml is a group: the programs that are built together, and 
     name   what the slip is, in words; no two the same
     at     a piece of the sources of device, core or backends, which stands there once (white space does not count)
     from   what of it is replaced, which stands there once; all of it if left out
-    to     what it is replaced by. A statement (what ends in ; or }) by a statement, which may be empty; an expression by
-           an expression
+    to     what it is replaced by. A statement by a statement, which may be empty; an expression by an expression
     red    the test that must fail: a program, and a filter of GoogleTest's
     file   only where `at` stands in several files: a pattern of paths
 
@@ -33,6 +32,7 @@ from pathlib import Path
 SOURCES = ("device", "core", "backends")
 NOT_COPIED = ("perf/results/",)
 KEYS = {"name", "at", "from", "to", "red", "file"}
+IS_STATEMENT = re.compile(r".*;$|(\{|(if|for|while|do|switch)\b).*\}$", re.DOTALL)
 AT_ONCE = 10
 TABLE = "docs/mutations.md"
 
@@ -98,7 +98,9 @@ def read_group(path):
 
 def anywhere(text):
     """A pattern for these tokens, whatever white space is between them."""
-    return re.compile(r"\s*".join(re.escape(token) for token in re.findall(r"\w+|[^\w\s]", text)))
+    tokens = re.findall(r"\w+|[^\w\s]", text)
+    return re.compile(r"\s*".join(rf"\b{token}\b" if token[0].isalnum() or token[0] == "_" else re.escape(token)
+                                  for token in tokens))
 
 
 def place(mutation, texts):
@@ -129,7 +131,7 @@ def switched(text, start, end, mutations):
             raise Stale(f"{one.name}: another mutation begins in it and ends behind it")
         code = switched(text, first, last, inner)
         question = f"FANIN_MUTANT({one.number})"
-        if text[first:last].endswith((";", "}")):
+        if IS_STATEMENT.match(text[first:last]):
             code = f"{{ if ({question}) {{ {one.to} }} else {{ {code} }} }}"
         else:
             code = f"({question} ? ({one.to}) : ({code}))"

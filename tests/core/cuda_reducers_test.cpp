@@ -112,6 +112,36 @@ TYPED_TEST(cuda_reducers, keys_stand_in_the_order_of_preference) {
   check_keys<TypeParam, false>();
 }
 
+/// A warp takes the lowest rank instead of joining its lanes' places.
+template <class T, bool Least>
+void check_ranks() {
+  using reducer = ordered_place<T, Least>;
+  const auto is_below = [](const auto& a, const auto& b) {
+    return std::lexicographical_compare(std::begin(a.words), std::end(a.words), std::begin(b.words), std::end(b.words));
+  };
+  std::vector<typename reducer::accumulator_type> all{reducer{}.identity()};
+  for (const T x : {T{0}, T{1}, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest()}) {
+    for (const std::int64_t index : {INT64_MIN, std::int64_t{-1} << 40, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40}) {
+      all.push_back(reducer::accumulator_type::of(ordered_key<T, Least>::of(x), index));
+    }
+  }
+  for (const auto& a : all) {
+    const auto back = reducer::of_rank(reducer::rank(a));
+    EXPECT_TRUE(back.key == a.key && back.index() == a.index());
+    for (const auto& b : all) {
+      auto joined = a;
+      reducer{}.join(joined, b);
+      const auto& lowest = is_below(reducer::rank(b), reducer::rank(a)) ? b : a;
+      EXPECT_TRUE(joined.key == lowest.key && joined.index() == lowest.index()) << a.index() << " and " << b.index();
+    }
+  }
+}
+
+TYPED_TEST(cuda_reducers, ranks_stand_in_the_order_of_joins) {
+  check_ranks<TypeParam, true>();
+  check_ranks<TypeParam, false>();
+}
+
 /// Arrays in which an identity, a tie or a NaN decides: n equal values, pairs of any two, and mixtures.
 template <class T>
 std::vector<std::vector<T>> telling_arrays() {

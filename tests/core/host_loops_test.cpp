@@ -64,15 +64,17 @@ void expect_sums(const host::loops<T>& with, data kind) {
     std::vector<T> multiplied(n);
     for (std::size_t i = 0; i < n; ++i) multiplied[i] = product_of(values.x[i], others.x[i]);
     const T dot = sum_in_lanes(std::span<const T>(multiplied));
-    for (const std::int64_t piece : {values.size(), std::int64_t{1}, std::int64_t{37}, std::int64_t{1024}}) {
+    // The first piece may leave lanes that no element has reached.
+    constexpr std::pair<std::int64_t, std::int64_t> pieces[] = {{1 << 30, 1 << 30}, {1, 1}, {37, 37}, {1024, 1024}, {5, 1024}};
+    for (const auto& [first, piece] : pieces) {
       if (piece == 1 && n > 1024) continue;
       host::lanes<T> sums;
       host::lanes<T> products;
       host::lanes<T> dots;
       std::fill_n(sums.lane, host::lane_count<T>, T{77});  // what no element has reached is not read
       std::fill_n(products.lane, host::lane_count<T>, T{77});
-      for (std::int64_t at = 0; at < values.size(); at += piece) {
-        const std::int64_t size = std::min(piece, values.size() - at);
+      for (std::int64_t at = 0, size = 0; at < values.size(); at += size) {
+        size = std::min(at == 0 ? first : piece, values.size() - at);
         with.add(sums, values.x.data() + at, size);
         with.multiply(products, values.x.data() + at, size);
         with.add_products(dots, values.x.data() + at, others.x.data() + at, size);

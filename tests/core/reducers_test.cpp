@@ -226,6 +226,10 @@ TEST(reducers, results_of_empty_parts_lose) {
   fanin::min_max_index<int> both{INT32_MAX, INT32_MIN, -1, -1};
   fanin::merge(both, {INT32_MAX, INT32_MAX, 5, 5}, fanin::min_max_loc<int>{});
   EXPECT_TRUE(is_same(both, {INT32_MAX, INT32_MAX, 5, 5}));
+  // The other way round: the maximum is as low as that of no element.
+  both = {INT32_MAX, INT32_MIN, -1, -1};
+  fanin::merge(both, {INT32_MIN, INT32_MIN, 5, 5}, fanin::min_max_loc<int>{});
+  EXPECT_TRUE(is_same(both, {INT32_MIN, INT32_MIN, 5, 5}));
 }
 
 /// An exact sum's, as long as it is not rounded.

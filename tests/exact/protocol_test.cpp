@@ -11,6 +11,8 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -211,6 +213,29 @@ TYPED_TEST(exact_protocol, so_many_misses_that_carries_are_handed_on) {
   EXPECT_EQ(reducer.result(spill).serialise(), expected.serialise());
   const auto of_a_span = fanin::reduce(fanin::serial{}, x, reducer);
   EXPECT_EQ(of_a_span.serialise(), expected.serialise());
+
+  // Numbers of one sign: a digit without carries would hold up to 2^32 of each of 2^21.
+  auto of_one_sign = reducer.identity();
+  auto next = begin(reducer, of_one_sign);
+  const auto units = static_cast<TypeParam>(sizeof(TypeParam) == 8 ? 0xffff'ffff : 0x7f'ffff);
+  const std::vector<TypeParam> misses(1 << 21, std::numeric_limits<TypeParam>::denorm_min() * units);
+  const std::vector<TypeParam> high(8, TypeParam{1});
+  fold_in_tiles<4, 2>(reducer, next, high);
+  fold_in_tiles<4, 2>(reducer, next, misses);
+  finish(reducer, next, of_one_sign);
+  std::int64_t digits[sizeof(of_one_sign) / 8];
+  std::memcpy(digits, &of_one_sign, sizeof(of_one_sign));
+  for (const std::int64_t digit : digits) EXPECT_LT(std::abs(digit), std::int64_t{1} << 51);
+}
+
+/// What was joined so often that the next join might overflow is refused, at whatever scale.
+TEST(exact_protocol_of_partials, digits_may_be_too_large) {
+  fanin::detail::exact_window_sum<2> partial;
+  partial.digit[0] = std::int64_t{1} << 52;
+  EXPECT_TRUE(partial.rescale(0));
+  partial.digit[0] = std::int64_t{1} << 54;
+  EXPECT_FALSE(partial.rescale(0));
+  EXPECT_EQ(partial.digit[0], std::int64_t{1} << 54);
 }
 
 TEST(exact_protocol_of_products, tiles) {
@@ -534,6 +559,19 @@ TEST(exact_protocol_of_complex_numbers, parts_of_one_scale_and_of_far_ones) {
     fanin::exact_accumulator expected;
     for (int i = 0; i < 400; ++i) expected.add(imaginary);
     EXPECT_EQ(reducer.result(total).imag(), expected.value());
+  }
+}
+
+/// Of which each part may be in the spill alone.
+TEST(exact_protocol_of_complex_numbers, one_part_in_the_spill) {
+  using reducer_type = fanin::exact_sum<std::complex<double>>;
+  const reducer_type reducer;
+  for (const std::complex<double> odd : {std::complex<double>(HUGE_VAL, 1.0), std::complex<double>(1.0, HUGE_VAL)}) {
+    auto spill = reducer.identity();
+    auto state = begin(reducer, spill);
+    state += odd;
+    const auto partial = reducer_type::gathering::drain(reducer, state);
+    EXPECT_TRUE(reducer_type::gathering::is_in_spill(reducer, partial));
   }
 }
 

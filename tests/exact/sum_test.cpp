@@ -76,6 +76,22 @@ TEST(exact_sum, of_moderate_range_at_every_height) {
   }
 }
 
+/// One float of a block lies so far below the others that its last bits are below their bins, or nearly.
+TEST(exact_sum, of_floats_with_one_far_below) {
+  for (int down = 12; down < 50; ++down) {
+    std::vector<float> x(512, 1.0F);
+    const float low = std::ldexp(0x1.fffffep0F, -down);
+    for (const std::size_t at : {3, 7, 258, 263, 510}) {
+      x[at] = low;
+      fanin::exact_accumulator expected;
+      for (const float element : x) expected.add(element);
+      const fanin::exact_sum<float, fanin::exact_accumulator> reducer;
+      EXPECT_EQ(fanin::reduce(fanin::serial{}, x, reducer).serialise(), expected.serialise()) << down << ", " << at;
+      x[at] = 1.0F;
+    }
+  }
+}
+
 TEST(exact_sum, of_all_exponents) {
   for (const std::size_t n : {2, 33, 300, 2900}) expect_exact(of_all_exponents<double>(n, n));
 }
@@ -308,6 +324,17 @@ TEST(exact_dot, the_error_of_a_product_counts) {
     const std::vector<double> b{y[i], 1.0};
     ASSERT_TRUE(is_same(fanin::exact_dot(fanin::serial{}, a, b), std::fma(x[i], y[i], -product) + 0.0));
   }
+}
+
+/// Of one size, so that each of them is seen in the result.
+TEST(exact_dot, of_many_floats_of_moderate_range) {
+  const std::vector<double> of = moderate(6'000, 3, 17);
+  std::vector<float> x(3'000), y(3'000);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(of[i]);
+    y[i] = static_cast<float>(of[i + 3'000]);
+  }
+  expect_dot_everywhere(x, y);
 }
 
 TEST(exact_dot, of_floats) {

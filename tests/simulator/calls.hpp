@@ -193,5 +193,6 @@ std::vector<call> calls_of_several();
 std::vector<call> calls_of_wide();
 std::vector<call> calls_of_states();
 std::vector<call> calls_of_parcels();
+std::vector<call> calls_of_edges();
 
 }  // namespace simulator_test

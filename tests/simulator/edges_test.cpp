@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/calls.hpp"
+#include "simulator/seeds.hpp"
+
+/// Sizes that schedules which are drawn seldom have, or are too small for.
+namespace simulator_test {
+namespace {
+
+request ask(const call& of, std::size_t n, bool blocking) {
+  request asked{1, n, {.block_size = 64}, blocking};
+  if (is_persistent(of.recipe)) asked.tuning.grid_size = of.recipe.cluster_size > 1 ? of.recipe.cluster_size : 3;
+  return asked;
+}
+
+/// Of no elements and of one, behind a call that has filled the workspace.
+TEST(edges, of_no_elements_and_of_one) {
+  std::uint64_t seed = 0;
+  for (const auto& calls : {calls_of_sums(), calls_of_several(), calls_of_wide(), calls_of_states(), calls_of_parcels(),
+                            calls_of_edges()}) {
+    for (const call& one : calls) {
+      const std::string wrong = run_seed(++seed, [&](choices&, std::string&) -> std::string {
+        const fanin::cuda gpu;
+        for (const bool blocking : {false, true}) {
+          for (const std::size_t n : {std::min<std::size_t>(one.most_elements, 300), std::size_t{0}, std::size_t{1}}) {
+            const check looks = one.run(gpu, ask(one, n, blocking));
+            gpu.synchronize();
+            if (const std::string found = looks(); !found.empty()) return "n = " + std::to_string(n) + ": " + found;
+          }
+        }
+        return "";
+      });
+      EXPECT_EQ(wrong, "") << one.name;
+    }
+  }
+}
+
+/// The second pass leaves partial results for a third, beside those that it reads.
+TEST(edges, three_passes) {
+  for (const call& one : calls_of_sums()) {
+    if (one.name != "shared_interleaved finished by second_pass, a sum") continue;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      EXPECT_EQ(run_seed(seed,
+                         [&](choices&, std::string&) {
+                           const fanin::cuda gpu;
+                           return one.run(gpu, {0, 33 * 32 * 32, {.block_size = 32}, true})();
+                         }),
+                "");
+    }
+    return;
+  }
+  FAIL() << "there is no such row";
+}
+
+/// Whoever joins the blocks' partial results, the watching block or the host.
+TEST(edges, both_forms_give_the_same_bits) {
+  const auto elements = fanin_test::make_data<float>(fanin_test::data::random_signed, few_elements);
+  const fanin_test::at<float> f{elements.data()};
+  for_each_seed(from_environment("FANIN_SIMULATOR_COUNT", 60), [&](std::uint64_t seed) {
+    return run_seed(seed, [&](choices& draw, std::string& text) -> std::string {
+      constexpr int grids[] = {2, 3, 8, 33, 34, 40, 70};
+      constexpr int blocks[] = {32, 64, 128};
+      const fanin::cuda_tuning tuning{.block_size = draw.one_of(blocks), .grid_size = draw.one_of(grids)};
+      const auto n = static_cast<std::int64_t>(1 + draw.below(few_elements));
+      text = "blocks of " + std::to_string(tuning.block_size) + ", grid " + std::to_string(tuning.grid_size);
+      const fanin::cuda gpu;
+      const auto view = gpu.with<fanin::cuda_strategy::one_pass>(tuning);
+      float out = 0;
+      fanin::parallel_reduce_into(&out, fanin::range(view, n), f, fanin::sum<float>{});
+      const float got = fanin::parallel_reduce(fanin::range(view, n), f, fanin::sum<float>{});
+      gpu.synchronize();
+      return compared(got, out);
+    });
+  });
+}
+
+}  // namespace
+}  // namespace simulator_test

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/error.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reducers.hpp>
+
+#include "simulator/seeds.hpp"
+#include "state.hpp"
+#include "support/functors.hpp"
+
+/// What an object does around its kernels, on the simulated device: plans, captures, workspace of graphs that are gone,
+/// the mailbox near its last number.
+namespace simulator_test {
+namespace {
+
+namespace rows = fanin::cuda_strategy;
+using fanin::cuda_stage::grid;
+using last_block = rows::finished_by<rows::one_pass, grid::last_block>;
+
+/// f(i) = step + i: another sum for every call.
+struct rising {
+  std::int64_t step;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return step + i; }
+  std::int64_t sum(std::int64_t n) const { return step * n + n * (n - 1) / 2; }
+};
+
+template <class Strategy>
+auto with_grid(const fanin::cuda& gpu, int size) {
+  return gpu.with<Strategy>({.block_size = 32, .grid_size = size});
+}
+
+template <class View>
+std::string call(const View& view, const rising& f, std::int64_t n) {
+  const std::int64_t got = fanin::parallel_reduce(fanin::range(view, n), f, fanin::sum<std::int64_t>{});
+  return got == f.sum(n) ? "" : "got " + std::to_string(got) + ", expected " + std::to_string(f.sum(n)) + "; ";
+}
+
+/// A call that was captured, and what it writes to.
+struct node {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  std::int64_t out = -1;
+
+  template <class View, class F>
+  node(const fanin::cuda& gpu, const View& view, const F& f, std::int64_t n) {
+    cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal);
+    fanin::parallel_reduce_into(&out, fanin::range(view, n), f, fanin::sum<std::int64_t>{});
+    cudaStreamEndCapture(gpu.stream(), &graph);
+    cudaGraphInstantiate(&executable, graph, 0);
+  }
+  node(const node&) = delete;
+  node& operator=(const node&) = delete;
+  ~node() {
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+  void launch(const fanin::cuda& gpu) const { cudaGraphLaunch(executable, gpu.stream()); }
+};
+
+/// Memory behind all that was allocated so far, which nobody writes to.
+class wall {
+ public:
+  wall() : memory_{static_cast<unsigned char*>(simulator::allocate(bytes))} { std::memset(memory_, 0x5a, bytes); }
+  std::string look() const {
+    const bool stands = std::all_of(memory_, memory_ + bytes, [](unsigned char byte) { return byte == 0x5a; });
+    return stands ? "" : "somebody wrote beyond the workspace; ";
+  }
+
+ private:
+  static constexpr std::size_t bytes = 4096;
+  unsigned char* memory_;
+};
+
+void for_some_seeds(const auto& story) {
+  for_each_seed(from_environment("FANIN_SIMULATOR_COUNT", 40), [&](std::uint64_t seed) {
+    return run_seed(seed, [&](choices& draw, std::string&) { return std::string(story(draw)); });
+  });
+}
+
+// --- Captures
+
+TEST(sessions, a_call_that_waits_is_refused_in_a_capture_and_leaves_it_valid) {
+  simulator::begin(simulator::schedule(1));
+  const fanin::cuda gpu;
+  const rising f{5};
+  cudaGraph_t graph = nullptr;
+  cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal);
+  EXPECT_THROW(call(gpu, f, 100), fanin::state_error);
+  EXPECT_THROW(gpu.synchronize(), fanin::state_error);
+  cudaStreamEndCapture(gpu.stream(), &graph);
+  cudaGraphDestroy(graph);
+  EXPECT_EQ(call(gpu, f, 100), "");
+}
+
+/// What a graph left in its workspace would pass for units of the next one's first launch: sums of 2^32.
+TEST(sessions, workspace_of_a_graph_that_is_gone_is_as_new) {
+  struct large {
+    std::int64_t operator()(std::int64_t) const { return std::int64_t{1} << 27; }
+  };
+  for_some_seeds([](choices&) {
+    const fanin::cuda gpu;
+    {
+      const node first(gpu, with_grid<last_block>(gpu, 8), large{}, 8 * 32);
+      first.launch(gpu);
+      gpu.synchronize();
+      if (first.out != std::int64_t{8 * 32} << 27) return "the first graph is wrong";
+    }
+    const rising f{3};
+    const node second(gpu, with_grid<rows::one_pass>(gpu, 4), f, 1'000);
+    second.launch(gpu);
+    gpu.synchronize();
+    return second.out == f.sum(1'000) ? "" : "the second graph took what the first one left";
+  });
+}
+
+TEST(sessions, workspace_of_a_graph_that_is_gone_may_be_too_small) {
+  for_some_seeds([](choices&) {
+    const fanin::cuda gpu;
+    const rising f{3};
+    { const node first(gpu, with_grid<rows::one_pass>(gpu, 2), f, 1'000); }
+    const wall behind;
+    const node second(gpu, with_grid<rows::one_pass>(gpu, 60), f, 2'500);
+    second.launch(gpu);
+    gpu.synchronize();
+    return behind.look() + (second.out == f.sum(2'500) ? "" : "the second graph is wrong");
+  });
+}
+
+/// Each keeps its own workspace.
+TEST(sessions, graphs_of_two_objects_run_at_once) {
+  for_some_seeds([](choices&) {
+    const fanin::cuda objects[2];
+    const rising f[2] = {{3}, {4'000'000}};
+    const node first(objects[0], with_grid<rows::one_pass>(objects[0], 5), f[0], 1'500);
+    const node second(objects[1], with_grid<rows::one_pass>(objects[1], 5), f[1], 1'500);
+    std::string wrong;
+    for (int k = 0; k < 3; ++k) {
+      first.launch(objects[0]);
+      second.launch(objects[1]);
+      for (const fanin::cuda& gpu : objects) gpu.synchronize();
+      if (first.out != f[0].sum(1'500) || second.out != f[1].sum(1'500)) wrong = "one has taken the other's";
+    }
+    return wrong;
+  });
+}
+
+// --- Workspace and mailbox
+
+TEST(sessions, workspace_grows) {
+  for_some_seeds([](choices& draw) {
+    const fanin::cuda gpu;
+    std::string wrong = call(with_grid<last_block>(gpu, 2), {1}, 500);
+    const wall behind;
+    for (const int size : {40, 3, 120}) {
+      wrong += call(with_grid<last_block>(gpu, size), {static_cast<std::int64_t>(draw.below(100))}, 2'000);
+    }
+    return wrong + behind.look();
+  });
+}
+
+/// The result of 2400 bytes.
+struct spread_sum {
+  using value_type = std::int64_t;
+  using accumulator_type = std::int64_t;
+  using result_type = std::array<std::int64_t, 300>;
+  FANIN_FUNCTION std::int64_t identity() const { return 0; }
+  FANIN_FUNCTION void join(std::int64_t& into, const std::int64_t& from) const { into += from; }
+  FANIN_FUNCTION result_type result(const std::int64_t& acc) const {
+    result_type all{};
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = acc + static_cast<std::int64_t>(k);
+    return all;
+  }
+};
+
+TEST(sessions, a_result_of_more_than_a_page_of_the_mailbox) {
+  for_some_seeds([](choices&) {
+    const fanin::cuda gpu;
+    std::string wrong = call(with_grid<rows::one_pass>(gpu, 2), {1}, 500);
+    const rising f{7};
+    const auto view = with_grid<rows::one_pass>(gpu, 3);
+    const auto got = fanin::parallel_reduce(fanin::range(view, 800), f, spread_sum{});
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (got[k] != f.sum(800) + static_cast<std::int64_t>(k)) wrong = "another result";
+    }
+    return wrong;
+  });
+}
+
+/// Its numbers begin again after 2^32 calls, at 1: 0 is what a mailbox holds where nothing was written.
+TEST(sessions, mailbox_numbers_wrap) {
+  for_some_seeds([](choices& draw) {
+    const fanin::cuda gpu;
+    std::uint32_t& number = gpu.handle().state->sequence;
+    std::string wrong = call(with_grid<rows::one_pass>(gpu, 8), {1}, 500);
+    number = 0xffffffffU - static_cast<std::uint32_t>(draw.below(3));
+    for (std::int64_t k = 2; k < 6; ++k) wrong += call(with_grid<rows::one_pass>(gpu, 8), {k}, 700);
+
+    const fanin::cuda other;
+    wrong += call(with_grid<rows::one_pass>(other, 1), {1}, 500);
+    other.handle().state->sequence = 0xffffffffU;
+    return wrong + call(with_grid<rows::one_pass>(other, 8), {9}, 700);
+  });
+}
+
+// --- Plans, and parallel_for
+
+/// On 4 multiprocessors, each of which takes two blocks of 512 threads and one of more.
+TEST(sessions, plans_as_many_blocks_as_the_elements_need) {
+  simulator::schedule how(2);
+  how.multiprocessors = 4;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const auto planned = [&](const auto& view, std::int64_t n) {
+    EXPECT_EQ(call(view, {1}, n), "");
+    const fanin::cuda_launch launch = gpu.last_launch();
+    return std::pair{launch.grid_size, launch.block_size};
+  };
+  // A thread has 8 indices in flight: a round of 512 threads, one of 1024, and then all blocks that are resident.
+  EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 512));
+  EXPECT_EQ(planned(gpu, 4'097), std::pair(1, 1024));
+  EXPECT_EQ(planned(gpu, 8'192), std::pair(1, 1024));
+  EXPECT_EQ(planned(gpu, 8'193), std::pair(8, 512));
+  // As many threads as elements, where the tuning says something.
+  using one_pass = rows::one_pass;
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 65), std::pair(2, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.blocks_per_sm = 1}), 5'000), std::pair(4, 512));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 1024}), 20'000), std::pair(4, 1024));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 512}), 20'000), std::pair(8, 512));
+  // Whole clusters.
+  EXPECT_EQ(planned(gpu.with<rows::cluster>({.block_size = 32}), 10), std::pair(8, 32));
+  EXPECT_THROW(call(gpu.with<rows::cluster>({.grid_size = 12}), {1}, 10), fanin::invalid_argument);
+}
+
+TEST(sessions, parallel_for_calls_with_every_index_once) {
+  simulator::schedule how(3);
+  how.multiprocessors = 2;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  // More than all blocks have threads.
+  constexpr std::int64_t first = -3;
+  std::vector<std::uint8_t> visits(20'000);
+  fanin::parallel_for(fanin::range(gpu, first, first + static_cast<std::int64_t>(visits.size())),
+                      fanin_test::visit{visits.data(), first});
+  gpu.synchronize();
+  EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](std::uint8_t count) { return count == 1; }));
+}
+
+}  // namespace
+}  // namespace simulator_test
