@@ -1,143 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small mistakes in the library, each of which a test must find: mutate.py ROOT [arguments]. See mutate.sh.
-
-tests/mutations/NAME.toml is a group: the programs that are built together, and mutations, each with
-    name   what the slip is, in words; no two the same
-    at     a piece of the sources of device, core or backends, which stands there once (white space does not count)
-    from   what of it is replaced, which stands there once; all of it if left out
-    to     what it is replaced by. A statement by a statement, which may be empty; an expression by an expression
-    red    the test that must fail: a program, and a filter of GoogleTest's
-    file   only where `at` stands in several files: a pattern of paths
-
-A copy of the tree, in build/mutants/NAME/tree, has all of them at once, each behind a question that is answered at run
-time: (FANIN_MUTANT(7) ? (slip) : (code)), or if (FANIN_MUTANT(7)) { slip } else { code }. FANIN_MUTANT=7 in the
-environment of a program switches one on. So everything is compiled once, and the tree itself has no trace of it.
+"""Small mistakes in the library, each of which a test must find: mutate.py ROOT [arguments]. See mutate.sh, and
+mutations.py for what they are. They are made in a copy of the tree, in build/mutants/GROUP/tree, and leave no trace in
+the tree itself.
 """
 
 import argparse
 import os
-import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutations import HEADER, read_all, switched
+
 SOURCES = ("device", "core", "backends")
 NOT_COPIED = ("perf/results/",)
-KEYS = {"name", "at", "from", "to", "red", "file"}
-IS_STATEMENT = re.compile(r".*;$|(\{|(if|for|while|do|switch)\b).*\}$", re.DOTALL)
 AT_ONCE = 10
 TABLE = "docs/mutations.md"
-
-# Included before the first line of every unit.
-HEADER = """#pragma once
-#include <cstdlib>
-inline int fanin_active_mutant = 0;
-namespace {
-__attribute__((constructor(101), used)) void fanin_read_mutant() {
-  if (const char* const text = std::getenv("FANIN_MUTANT")) fanin_active_mutant = std::atoi(text);
-}
-}  // namespace
-// Not where a compiler evaluates a constant.
-#define FANIN_MUTANT(number) (!__builtin_is_constant_evaluated() && fanin_active_mutant == (number))
-"""
-
-
-class Stale(Exception):
-    """A mutation does not fit the sources any more."""
-
-
-@dataclass
-class Mutation:
-    group: str
-    number: int
-    name: str
-    at: str
-    code: str  # what is replaced
-    to: str
-    program: str
-    filter: str
-    pattern: str
-    file: str = ""
-    span: tuple = (0, 0)
-
-
-@dataclass
-class Group:
-    name: str
-    programs: list
-    options: list
-    mutations: list
-
-
-def read_group(path):
-    """The list of one file."""
-    data = tomllib.loads(path.read_text())
-    mutations = []
-    for number, entry in enumerate(data["mutation"], 1):
-        unknown = set(entry) - KEYS
-        if unknown or not {"name", "at", "to", "red"} <= set(entry):
-            raise Stale(f"{path.name}, mutation {number}: it has name, at, to and red, and perhaps from and file")
-        program, _, test_filter = entry["red"].partition(" ")
-        if program not in data["programs"]:
-            raise Stale(f"{entry['name']}: {program} is none of the programs of {path.name}")
-        mutations.append(Mutation(path.stem, number, entry["name"], entry["at"], entry.get("from", entry["at"]).strip(),
-                                  entry["to"].strip(), program, test_filter or "*", entry.get("file", "*")))
-    return Group(path.stem, data["programs"], data.get("options", []), mutations)
-
-
-# --- Where a mutation stands ---------------------------------------------------------------------------
-
-
-def anywhere(text):
-    """A pattern for these tokens, whatever white space is between them."""
-    tokens = re.findall(r"\w+|[^\w\s]", text)
-    return re.compile(r"\s*".join(rf"\b{token}\b" if token[0].isalnum() or token[0] == "_" else re.escape(token)
-                                  for token in tokens))
-
-
-def place(mutation, texts):
-    """Finds the mutation's file and span."""
-    found = [(path, match) for path, text in texts.items() if Path(path).match(mutation.pattern)
-             for match in anywhere(mutation.at).finditer(text)]
-    if len(found) != 1:
-        where = "nowhere" if not found else "in " + ", ".join(path for path, _ in found)
-        raise Stale(f"{mutation.name}: its text stands {where}: {mutation.at.strip()!r}")
-    path, match = found[0]
-    parts = list(anywhere(mutation.code).finditer(match.group()))
-    if len(parts) != 1:
-        raise Stale(f"{mutation.name}: `from` stands {len(parts)} times in `at`")
-    mutation.file = path
-    mutation.span = (match.start() + parts[0].start(), match.start() + parts[0].end())
-
-
-def switched(text, start, end, mutations):
-    """text[start:end] with these mutations, which lie in it, outer ones first."""
-    result = ""
-    rest = list(mutations)
-    while rest:
-        one = rest.pop(0)
-        first, last = one.span
-        inner = [other for other in rest if other.span[0] < last]
-        rest = rest[len(inner):]
-        if any(other.span[1] > last for other in inner):
-            raise Stale(f"{one.name}: another mutation begins in it and ends behind it")
-        code = switched(text, first, last, inner)
-        question = f"FANIN_MUTANT({one.number})"
-        if IS_STATEMENT.match(text[first:last]):
-            code = f"{{ if ({question}) {{ {one.to} }} else {{ {code} }} }}"
-        else:
-            code = f"({question} ? ({one.to}) : ({code}))"
-        result += text[start:first] + code
-        start = last
-    return result + text[start:end]
 
 
 # --- The copy and its programs -------------------------------------------------------------------------
@@ -151,7 +35,8 @@ def files_of(root):
         paths = listed.stdout.split("\0")
     else:
         paths = [str(path.relative_to(root)) for path in root.rglob("*")]
-    return [path for path in paths if not path.startswith(("build", ".git/") + NOT_COPIED) and (root / path).is_file()]
+    left_out = ("build", ".git/") + NOT_COPIED
+    return [path for path in paths if not path.startswith(left_out) and (root / path).is_file()]
 
 
 def write_if_other(path, content, mode=None):
@@ -208,10 +93,10 @@ def build(work, group, log, jobs):
     options = [f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DFANIN_WARNINGS_AS_ERRORS=OFF",
                "-DFANIN_ENABLE_KOKKOS=OFF", "-DFANIN_ENABLE_PERF=OFF", "-DFANIN_ENABLE_EXAMPLES=OFF",
                "-DFANIN_INSTALL=OFF", f"-DFANIN_DEPS_DIR={work.parent.parent / '_deps'}"]
-    seconds = run_logged(f"configuring {group.name}", ["cmake", "--preset", "host", "-B", binary, *options, *group.options],
-                         log, cwd=tree)
-    return seconds + run_logged(f"building {group.name}", ["cmake", "--build", binary, "--parallel", str(jobs), "--target",
-                                                           *group.programs], log)
+    configure = ["cmake", "--preset", "host", "-B", binary, *options, *group.options]
+    compile_all = ["cmake", "--build", binary, "--parallel", str(jobs), "--target", *group.programs]
+    seconds = run_logged(f"configuring {group.name}", configure, log, cwd=tree)
+    return seconds + run_logged(f"building {group.name}", compile_all, log)
 
 
 def find_program(work, name):
@@ -230,7 +115,6 @@ class Outcome:
     test: str = ""  # which failed first
     how: str = ""
     cpu: float = 0
-    count: int = 0  # of tests that ran
 
 
 def run_program(work, program, test_filter, number=0, most_cpu=600, all_of_them=False):
@@ -277,9 +161,9 @@ def run_group(work, group, mutations, hunts, jobs):
     for program, test_filter in sorted({(one.program, one.filter) for one in mutations}):
         if count_tests(work, program, test_filter) == 0:
             sys.exit(f"{program} has no test {test_filter}.")
-        usual[program, test_filter] = run_program(work, program, test_filter)
-        if usual[program, test_filter].is_red:
-            sys.exit(f"{program} {test_filter} fails with no mutation switched on ({usual[program, test_filter].test}).")
+        usual[program, test_filter] = outcome = run_program(work, program, test_filter)
+        if outcome.is_red:
+            sys.exit(f"{program} {test_filter} fails with no mutation switched on: {outcome.how} in {outcome.test}.")
 
     def run_one(one):
         most_cpu = int(10 * usual[one.program, one.filter].cpu) + 20
@@ -320,8 +204,8 @@ def rotating(root, groups):
         key, by = int(time.time() // 86400), time.strftime("the day, %F", time.gmtime())
     chunks = chunks_of(groups)
     chosen = chunks[key % len(chunks)]
-    print(f"{chosen[0].group} {chosen[0].number} to {chosen[-1].number}, part {key % len(chunks) + 1} of {len(chunks)}, "
-          f"by {by}")
+    print(f"{chosen[0].group} {chosen[0].number} to {chosen[-1].number}, "
+          f"part {key % len(chunks) + 1} of {len(chunks)}, by {by}")
     return chosen
 
 
@@ -331,10 +215,11 @@ def table_of(groups, outcomes):
         return " ".join(text.split()).replace("|", "\\|")
 
     lines = ["<!-- Written by scripts/mutate.sh --all. -->", "# Mutations", "",
-             "Slips that were made on purpose, one at a time, and the test that goes red first: `scripts/mutate.sh`. The",
-             "lists are `tests/mutations/*.toml`; how to add one stands in HACKING.md.", ""]
+             "Slips that were made on purpose, one at a time, and the test that goes red first: `scripts/mutate.sh`.",
+             "The lists are `tests/mutations/*/*.toml`; how to add one stands in HACKING.md.", ""]
     for group in groups:
-        lines += [f"## {group.name}", "", "| slip | in | instead of | stands | found by |", "| --- | --- | --- | --- | --- |"]
+        lines += [f"## {group.name}", "", "| slip | in | instead of | stands | found by |",
+                  "| --- | --- | --- | --- | --- |"]
         for one in group.mutations:
             outcome = outcomes[group.name, one.number]
             how = outcome.test + {"fails": ""}.get(outcome.how, f" ({outcome.how})")
@@ -357,24 +242,11 @@ def main():
 
     paths = files_of(root)
     texts = read_sources(root, paths)
-    stale = []
-    groups = []
-    for path in sorted((root / "tests/mutations").glob("*.toml")):
-        try:
-            groups.append(read_group(path))
-        except (Stale, tomllib.TOMLDecodeError, KeyError) as wrong:
-            stale.append(f"{path.name}: {wrong}")
-    everything = [one for group in groups for one in group.mutations]
-    names = [one.name for one in everything]
-    stale += [f"{name}: two are called so" for name in sorted(set(names)) if names.count(name) > 1]
-    for one in everything:
-        try:
-            place(one, texts)
-        except Stale as wrong:
-            stale.append(str(wrong))
+    groups, stale = read_all(root / "tests/mutations", texts)
     if stale:
         print("The list does not fit the sources:", *stale, sep="\n  ")
         return 1
+    everything = [one for group in groups for one in group.mutations]
     print(f"{len(everything)} mutations: " + ", ".join(f"{len(group.mutations)} of {group.name}" for group in groups))
     if given.check:
         return 0

@@ -7,8 +7,8 @@ usage() {
 usage: scripts/mutate.sh [--all | --only TEXT | --check] [--hunt] [--jobs N]
 
 Puts small mistakes into a copy of the sources, one switched on at a time, and wants a test to fail for each. The lists
-are tests/mutations/*.toml; scripts/mutate.py says what stands in them. Needs no GPU. Without an option: ten of the list,
-which the commit decides.
+are tests/mutations/*/*.toml; scripts/mutations.py says what stands in them. Needs no GPU. Without an option: ten of the
+list, which the commit decides.
   --all        every mutation, and writes docs/mutations.md
   --only TEXT  those whose name, or number ("simulator 12"), contains the text
   --check      only whether each still fits the sources

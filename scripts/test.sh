@@ -12,6 +12,7 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   install   consumers outside the tree, by find_package and by add_subdirectory
   asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer
+  mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
   fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 45); exact sums, a third of that twice
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
             tested in the same form; tests that need a GPU skip where there is none
@@ -150,12 +151,25 @@ fuzz_stage() {
   return "$number"
 }
 
+# Each mutation is a test that passes where one of the library's fails.
+mutants_stage() {
+  local log=$logs/mutants.log status=0 found all
+  : >"$log"
+  run_logged "mutants" "$log" "$root/scripts/mutate.sh" --jobs "$(parallel_jobs)" || status=$?
+  read -r found all < <(sed -nE 's/^([0-9]+) of ([0-9]+) mutations found$/\1 \2/p' "$log") || return 1
+  passed=$((passed + found))
+  failed=$((failed + all - found))
+  stage_note="$found of $all found; $(sed -nE 's/^([a-z]+ [0-9]+ to [0-9]+), .*, by (.*)$/\1, by \2/p' "$log")"
+  return "$status"
+}
+
 stage format format_stage
 stage host preset_stage host --label-exclude '^install$'
 if [[ -z $quick ]]; then
   stage install test_preset host --label-regex '^install$'
   stage asan preset_stage asan
   stage tsan preset_stage tsan
+  stage mutants mutants_stage
   stage fuzz fuzz_stage
   if [[ -n $cuda ]] && has_nvcc; then
     stage cuda cuda_stage

@@ -121,7 +121,8 @@ void check_ranks() {
   };
   std::vector<typename reducer::accumulator_type> all{reducer{}.identity()};
   for (const T x : {T{0}, T{1}, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest()}) {
-    for (const std::int64_t index : {INT64_MIN, std::int64_t{-1} << 40, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40}) {
+    for (const std::int64_t index :
+         {INT64_MIN, std::int64_t{-1} << 40, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 40}) {
       all.push_back(reducer::accumulator_type::of(ordered_key<T, Least>::of(x), index));
     }
   }

@@ -65,7 +65,8 @@ void expect_sums(const host::loops<T>& with, data kind) {
     for (std::size_t i = 0; i < n; ++i) multiplied[i] = product_of(values.x[i], others.x[i]);
     const T dot = sum_in_lanes(std::span<const T>(multiplied));
     // The first piece may leave lanes that no element has reached.
-    constexpr std::pair<std::int64_t, std::int64_t> pieces[] = {{1 << 30, 1 << 30}, {1, 1}, {37, 37}, {1024, 1024}, {5, 1024}};
+    constexpr std::pair<std::int64_t, std::int64_t> pieces[] = {
+        {1 << 30, 1 << 30}, {1, 1}, {37, 37}, {1024, 1024}, {5, 1024}};
     for (const auto& [first, piece] : pieces) {
       if (piece == 1 && n > 1024) continue;
       host::lanes<T> sums;

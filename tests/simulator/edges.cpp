@@ -39,8 +39,8 @@ std::shared_ptr<const std::vector<float>> make_long_wide_range() {
 
 }  // namespace
 
-/// What the others leave out: places and exact sums of so many elements that they come through the ring of the bulk copy
-/// engine; reducers beside a spill that the last block joins, in registers and through slots; and so much of every
+/// What the others leave out: places and exact sums of so many elements that they come through the ring of the bulk
+/// copy engine; reducers beside a spill that the last block joins, in registers and through slots; and so much of every
 /// block that they do not post it, by a functor that gives no value like 0.
 std::vector<call> calls_of_edges() {
   std::vector<call> calls;
@@ -57,8 +57,8 @@ std::vector<call> calls_of_edges() {
                          fanin_test::wide_counts{});
 
   add_calls<stages::own>(calls, list<rows::one_pass>{}, "60 bytes by f(i)",
-                         by_functor<std::int64_t, fanin_test::at>{make_positive()},
-                         fanin::min_max_loc<std::int64_t>{}, fanin::min_loc<std::int64_t>{}, fanin::sum<std::int64_t>{});
+                         by_functor<std::int64_t, fanin_test::at>{make_positive()}, fanin::min_max_loc<std::int64_t>{},
+                         fanin::min_loc<std::int64_t>{}, fanin::sum<std::int64_t>{});
   return calls;
 }
 
