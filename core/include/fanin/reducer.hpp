@@ -53,6 +53,11 @@ template <class R>
 concept has_fold = requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value, std::int64_t i) {
   r.fold(state, value, i);
 };
+/// Whether fold has its default, accumulator_type(value). Values that fill an aggregate's first members are not meant.
+template <class R>
+concept is_joined_as_accumulator = std::is_convertible_v<reducer_value_t<R>, reducer_accumulator_t<R>> ||
+                                   (std::is_constructible_v<reducer_accumulator_t<R>, const reducer_value_t<R>&> &&
+                                    !std::is_aggregate_v<reducer_accumulator_t<R>>);
 template <class R>
 concept has_result = requires(const R r, const reducer_accumulator_t<R>& acc) {
   { r.result(acc) } -> std::convertible_to<reducer_result_t<R>>;
@@ -110,7 +115,7 @@ struct check_reducer {
         static_assert(has_fold<R> || !names_gathering<R>,
                       "fanin: a reducer that names a gathering has a const member "
                       "fold(gathering::state_type&, const value&, std::int64_t index)");
-        static_assert(has_fold<R> || names_gathering<R> || std::is_convertible_v<reducer_value_t<R>, accumulator>,
+        static_assert(has_fold<R> || names_gathering<R> || is_joined_as_accumulator<R>,
                       "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
                       "accumulator_type");
         static_assert(!how::joins_spills || has_join_spills<how, R>,
@@ -127,10 +132,17 @@ struct check_reducer {
   }();
 };
 
-template <class R>
-FANIN_FUNCTION constexpr void fold_value(const R& r, reducer_state_t<R>& state, const reducer_value_t<R>& value,
+/// One element, or what converts to one.
+template <class R, class Value>
+FANIN_FUNCTION constexpr void fold_value(const R& r, reducer_state_t<R>& state, const Value& value,
                                          std::int64_t index) {
-  if constexpr (has_fold<R>) {
+  using value_type = reducer_value_t<R>;
+  static_assert(std::is_convertible_v<const Value&, value_type>,
+                "fanin: what f(i) gives does not convert to the reducer's value_type (for several reducers: one "
+                "value for all, or a fanin::tuple with one each)");
+  if constexpr (!std::is_same_v<Value, value_type>) {
+    fold_value(r, state, static_cast<value_type>(value), index);
+  } else if constexpr (has_fold<R>) {
     r.fold(state, value, index);
   } else {
     r.join(state, static_cast<reducer_accumulator_t<R>>(value));

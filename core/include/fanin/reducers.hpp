@@ -59,9 +59,6 @@ struct sum {
   using value_type = T;
   using accumulator_type = Acc;
   FANIN_FUNCTION constexpr Acc identity() const { return detail::zero<Acc>(); }
-  FANIN_FUNCTION constexpr void fold(Acc& acc, const T& value, std::int64_t) const {
-    join(acc, static_cast<Acc>(value));
-  }
   FANIN_FUNCTION constexpr void join(Acc& into, const Acc& from) const { into = detail::add(into, from); }
 };
 
@@ -71,9 +68,6 @@ struct prod {
   using value_type = T;
   using accumulator_type = Acc;
   FANIN_FUNCTION constexpr Acc identity() const { return detail::one<Acc>(); }
-  FANIN_FUNCTION constexpr void fold(Acc& acc, const T& value, std::int64_t) const {
-    join(acc, static_cast<Acc>(value));
-  }
   FANIN_FUNCTION constexpr void join(Acc& into, const Acc& from) const { into = detail::multiply(into, from); }
 };
 

@@ -94,15 +94,31 @@ struct composite {
 
   tuple<Reducer...> reducers;
 
-  FANIN_FUNCTION constexpr accumulator_type identity() const { return identity_of(indices{}); }
-  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
-    join_of(into, from, indices{});
+  FANIN_FUNCTION constexpr accumulator_type identity() const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> accumulator_type {
+      return {{{static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())}...}};
+    }(indices{});
   }
-  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const { return result_of(acc, indices{}); }
+  FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (get<I>(reducers).join(get<I>(into), get<I>(from)), ...);
+    }(indices{});
+  }
+  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
+      if constexpr (size == 1) {
+        return result_value(get<0>(reducers), get<0>(acc));
+      } else {
+        return {{{result_value(get<I>(reducers), get<I>(acc))}...}};
+      }
+    }(indices{});
+  }
   FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill) const { return begin_of(spill, indices{}); }
   /// What the state holds goes to the spill, which reducers without one overwrite.
   FANIN_FUNCTION constexpr void finish(state_type& state, accumulator_type& spill) const {
-    finish_of(state, spill, indices{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (gathering_at<I>::finish(get<I>(reducers), get<I>(state), get<I>(spill)), ...);
+    }(indices{});
   }
 
   /// One index: f(i, acc&...) or the value f(i), for every reducer the same or one each from a fanin::tuple.
@@ -128,7 +144,13 @@ struct composite {
   /// One value at one index.
   template <class Value>
   FANIN_FUNCTION constexpr void fold(state_type& state, const Value& value, std::int64_t i) const {
-    fold_of(state, value, i, indices{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (gives_one_each<Value>) {
+        (fold_value(get<I>(reducers), get<I>(state), get<I>(value), i), ...);
+      } else {
+        (fold_value(get<I>(reducers), get<I>(state), value, i), ...);
+      }
+    }(indices{});
   }
 
   /// Several elements, which reducers that take batches get at once: see batch.hpp.
@@ -138,7 +160,11 @@ struct composite {
   }
   template <int Rows, int Columns, class Value>
   FANIN_FUNCTION constexpr void fold_batch(state_type& state, const tile_batch<Rows, Columns, Value>& batch) const {
-    fold_tile_of(state, batch, indices{});
+    if constexpr (gives_one_each<Value> || !(takes_batch<Reducer, tile_batch<Rows, Columns, Value>> || ...)) {
+      for_those_that_count(batch, [&](const Value& value, std::int64_t i) { fold(state, value, i); });
+    } else {
+      [&]<std::size_t... I>(std::index_sequence<I...>) { (fold_tile_one<I>(get<I>(state), batch), ...); }(indices{});
+    }
   }
 
   /// The same for one of the reducers.
@@ -176,29 +202,8 @@ struct composite {
 
  private:
   template <std::size_t... I>
-  FANIN_FUNCTION constexpr accumulator_type identity_of(std::index_sequence<I...>) const {
-    return {{{static_cast<reducer_accumulator_t<Reducer>>(get<I>(reducers).identity())}...}};
-  }
-  template <std::size_t... I>
-  FANIN_FUNCTION constexpr void join_of(accumulator_type& into, const accumulator_type& from,
-                                        std::index_sequence<I...>) const {
-    (get<I>(reducers).join(get<I>(into), get<I>(from)), ...);
-  }
-  template <std::size_t... I>
-  FANIN_FUNCTION constexpr result_type result_of(const accumulator_type& acc, std::index_sequence<I...>) const {
-    if constexpr (size == 1) {
-      return result_value(get<0>(reducers), get<0>(acc));
-    } else {
-      return {{{result_value(get<I>(reducers), get<I>(acc))}...}};
-    }
-  }
-  template <std::size_t... I>
   FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& spill, std::index_sequence<I...>) const {
     return {{{gathering_at<I>::begin(get<I>(reducers), get<I>(spill))}...}};
-  }
-  template <std::size_t... I>
-  FANIN_FUNCTION constexpr void finish_of(state_type& state, accumulator_type& spill, std::index_sequence<I...>) const {
-    (gathering_at<I>::finish(get<I>(reducers), get<I>(state), get<I>(spill)), ...);
   }
   template <class Batch, std::size_t... I>
   FANIN_FUNCTION constexpr unsigned fast_level_of(const state_type& state, const Batch& batch,
@@ -234,30 +239,13 @@ struct composite {
     f(i, get<I>(state)...);
   }
 
-  template <class Value, std::size_t... I>
-  FANIN_FUNCTION constexpr void fold_of(state_type& state, const Value& value, std::int64_t i,
-                                        std::index_sequence<I...>) const {
-    if constexpr (gives_one_each<Value>) {
-      (fold_one<I>(get<I>(state), get<I>(value), i), ...);
-    } else {
-      (fold_one<I>(get<I>(state), value, i), ...);
-    }
-  }
-  template <int Rows, int Columns, class Value, std::size_t... I>
-  FANIN_FUNCTION constexpr void fold_tile_of(state_type& state, const tile_batch<Rows, Columns, Value>& batch,
-                                             std::index_sequence<I...>) const {
-    if constexpr (gives_one_each<Value> || !(takes_batch<Reducer, tile_batch<Rows, Columns, Value>> || ...)) {
-      for_those_that_count(batch, [&](const Value& value, std::int64_t i) { fold(state, value, i); });
-    } else {
-      (fold_tile_one<I>(get<I>(state), batch), ...);
-    }
-  }
   template <std::size_t I, class Batch>
   FANIN_FUNCTION constexpr void fold_tile_one(reducer_state_t<reducer_type<I>>& state, const Batch& batch) const {
     if constexpr (takes_batch<reducer_type<I>, Batch>) {
       get<I>(reducers).fold_batch(state, batch);
     } else {
-      for_those_that_count(batch, [&](const auto& value, std::int64_t i) { fold_one<I>(state, value, i); });
+      for_those_that_count(batch,
+                           [&](const auto& value, std::int64_t i) { fold_value(get<I>(reducers), state, value, i); });
     }
   }
   /// Unrolled in any case: an index that is not a constant would put the values into memory.
@@ -281,20 +269,9 @@ struct composite {
     if constexpr (takes_batch<reducer_type<I>, span_batch<T>>) {
       get<I>(reducers).fold_batch(state, batch);
     } else {
-      for (std::int64_t k = 0; k < batch.count; ++k) fold_one<I>(state, batch.values[k], batch.first + k);
-    }
-  }
-  template <std::size_t I, class Value>
-  FANIN_FUNCTION constexpr void fold_one(reducer_state_t<reducer_type<I>>& state, const Value& value,
-                                         std::int64_t i) const {
-    using value_type = reducer_value_t<reducer_type<I>>;
-    static_assert(std::is_convertible_v<const Value&, value_type>,
-                  "fanin: what f(i) gives does not convert to the reducer's value_type (for several reducers: one "
-                  "value for all, or a fanin::tuple with one each)");
-    if constexpr (std::is_same_v<Value, value_type>) {
-      fold_value(get<I>(reducers), state, value, i);
-    } else {
-      fold_value(get<I>(reducers), state, static_cast<value_type>(value), i);
+      for (std::int64_t k = 0; k < batch.count; ++k) {
+        fold_value(get<I>(reducers), state, batch.values[k], batch.first + k);
+      }
     }
   }
 };

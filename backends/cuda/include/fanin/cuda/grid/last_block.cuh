@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/in_spill.cuh>
@@ -83,7 +84,8 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
       if (!is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
       const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
       gather_partials(partial.c, partial.value, partials, self.count, threads);
-      partial.combine(threads);
+      combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
+                                                                          threads);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
   }

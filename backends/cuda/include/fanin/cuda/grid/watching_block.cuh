@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/grid/watched_order.hpp>
@@ -85,13 +86,14 @@ struct watching_block {
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count <= warp_size + 1) {
         if (threadIdx.x < warp_size) combine_in_warp(partial.c, partial.value);  // nobody else gathered anything
       } else {
-        partial.combine(blockDim.x);
+        combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
+                                                                            blockDim.x);
       }
-      if (threadIdx.x == 0) destination.deliver(partial.result());
+      if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
       close_launch(work.memory, number);
       return;
     }
-    if (threadIdx.x == 0) destination.deliver(partial.result());
+    if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
   }
 
   __device__ void finish(partial_parcel<Strategy, Composite>& partial) const {

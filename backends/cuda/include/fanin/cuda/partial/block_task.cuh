@@ -4,16 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
-#include <fanin/cuda/thread/gather.cuh>
 
 namespace fanin::detail {
 
 /// What every block of a reduction works with.
 template <class Strategy, class Composite>
 struct block_task {
+  using strategy = Strategy;
   using accumulator = typename Composite::accumulator_type;
   static constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
 
@@ -33,18 +32,6 @@ struct block_task {
     } else if constexpr (memory_type::combines_by_shuffle) {
       memory = block.of_warps.address();
     }
-  }
-
-  template <class Source, class State>
-  __device__ void gather_into(State& state, const Source& source) const {
-    fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
-  }
-
-  /// Joins the values of the block's first `threads` threads by the recipe's stage; valid in thread 0. Ends with a
-  /// barrier.
-  template <class Op, class T>
-  __device__ void combine_values(const Op& op, T& value, unsigned threads) const {
-    combine_in_block<Strategy, largest>(op, value, memory, threads);
   }
 };
 

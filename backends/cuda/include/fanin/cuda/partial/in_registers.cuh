@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/block/interleaved.cuh>
 #include <fanin/cuda/block/neighbored.cuh>
 #include <fanin/cuda/grid/cluster.cuh>
@@ -10,6 +11,7 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/partial/spill.cuh>
 #include <fanin/cuda/thread/fold_n.cuh>
+#include <fanin/cuda/thread/gather.cuh>
 #include <fanin/macros.hpp>
 
 namespace fanin::detail {
@@ -65,7 +67,7 @@ struct partial_in_registers : block_task<Strategy, Composite> {
   using task = block_task<Strategy, Composite>;
   using accumulator = typename Composite::accumulator_type;
   using value_type = accumulator;
-  using task::block, task::c, task::memory;
+  using task::block, task::c, task::chunks, task::memory, task::shared;
   using typename task::memory_type;
 
   accumulator& value;
@@ -81,7 +83,7 @@ struct partial_in_registers : block_task<Strategy, Composite> {
     if constexpr (Composite::has_any_spill) {
       accumulator& spill = begin_spill(c, block.spill.address());
       auto state = c.begin(spill);
-      this->gather_into(state, source);
+      fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
       combine_states(*this, state, spill);
       if (threadIdx.x == 0) value = spill;
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
@@ -91,17 +93,14 @@ struct partial_in_registers : block_task<Strategy, Composite> {
       set_identity(c, value);
       if constexpr (is_passed_by_value<Composite>) {
         auto state = c.begin(value);
-        this->gather_into(state, source);
+        fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
         c.finish(state, value);
       } else {
-        this->gather_into(value, source);
+        fanin::detail::gather<Strategy>(source, c, value, chunks, block, shared);
       }
-      combine(blockDim.x);
+      combine_in_block<Strategy, task::largest>(c, value, memory, blockDim.x);
     }
   }
-
-  /// The values of the block's first `threads` threads. Ends with a barrier.
-  __device__ void combine(unsigned threads) { this->combine_values(c, value, threads); }
 
   /// True in the first block of the cluster, whose value is then that of all.
   __device__ bool combine_in_cluster() {

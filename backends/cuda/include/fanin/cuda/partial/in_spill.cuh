@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <utility>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/partial/block_task.cuh>
 #include <fanin/cuda/partial/spill.cuh>
+#include <fanin/cuda/thread/gather.cuh>
 #include <fanin/cuda/workspace.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
@@ -20,7 +22,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   using task = block_task<Strategy, Composite>;
   using accumulator = typename Composite::accumulator_type;
   struct value_type {};
-  using task::block, task::c;
+  using task::block, task::c, task::chunks, task::memory, task::shared;
   using typename task::memory_type;
 
   accumulator* spill = nullptr;
@@ -35,7 +37,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   __device__ void gather(const Source& source) {
     spill = &begin_spill(c, block.spill.address());
     auto state = c.begin(*spill);
-    this->gather_into(state, source);
+    fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
     combine_states(*this, state, *spill);
   }
 
@@ -71,7 +73,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
           reducer.join(value, partial);
         }
       }
-      this->combine_values(reducer, value, threads);
+      combine_in_block<Strategy, task::largest>(reducer, value, memory, threads);
       if (threadIdx.x == 0) get<K>(*spill) = value;
     }
   }

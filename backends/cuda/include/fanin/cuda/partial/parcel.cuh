@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <utility>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/block/joined_partials.cuh>
 #include <fanin/cuda/partial/block_task.cuh>
 #include <fanin/cuda/partial/spill.cuh>
+#include <fanin/cuda/thread/gather.cuh>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
 
@@ -22,7 +24,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   using parcel_type = typename Composite::parcel_type;
   using result_type = typename Composite::result_type;
   using value_type = parcel_type;
-  using task::block, task::c;
+  using task::block, task::c, task::chunks, task::shared;
   using typename task::memory_type;
 
   accumulator* spill = nullptr;
@@ -38,7 +40,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ void gather(const Source& source) {
     spill = &begin_spill(c, block.spill.address());
     auto state = c.begin(*spill);
-    this->gather_into(state, source);
+    fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
     parcel = for_all([&]<std::size_t K>(index<K>) {
       if constexpr (has_spill<K>) {
         return gathering<K>::drain(reducer<K>(), get<K>(state));
@@ -55,7 +57,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
       if constexpr (has_spill<K>) {
         join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address());
       } else {
-        this->combine_values(reducer<K>(), get<K>(parcel), blockDim.x);
+        combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
       }
     });
   }

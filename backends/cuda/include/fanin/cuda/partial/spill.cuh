@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/block/joined_partials.cuh>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
@@ -59,7 +60,7 @@ __device__ void combine_states(const Task& task, State& state, Accumulator& spil
       how::finish(reducer, get<K>(state), get<K>(spill));
     } else {
       auto value = get<K>(state);
-      task.combine_values(reducer, value, blockDim.x);
+      combine_in_block<typename Task::strategy, Task::largest>(reducer, value, task.memory, blockDim.x);
       if (threadIdx.x == 0) get<K>(spill) = value;
     }
   };

@@ -87,6 +87,7 @@ struct span_source {
   std::int64_t head;
 
   FANIN_FUNCTION std::int64_t vectors() const { return (count - head) / width; }
+  __device__ const T& value(std::int64_t i) const { return data[i]; }
   __device__ const vector* first_vector() const { return reinterpret_cast<const vector*>(data + head); }
   __device__ vector load(std::int64_t at) const { return load_vector(data + head + at * width); }
 
@@ -104,7 +105,7 @@ struct span_source {
 
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
-    c.fold(state, data[i], i);
+    c.fold(state, value(i), i);
   }
 };
 
@@ -123,6 +124,7 @@ struct transformed_source {
   std::int64_t head;
 
   FANIN_FUNCTION std::int64_t vectors() const { return (count - head) / width; }
+  __device__ value_type value(std::int64_t i) const { return transform(i); }
   __device__ vector load(std::int64_t at) const { return load(at, std::index_sequence_for<T...>{}); }
 
   template <int Rows, class Composite>
@@ -133,7 +135,7 @@ struct transformed_source {
 
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
-    c.fold(state, transform(i), i);
+    c.fold(state, value(i), i);
   }
 
  private:
@@ -144,11 +146,11 @@ struct transformed_source {
   template <int Rows, class Composite, int... K>
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
                        std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, K...>) const {
-    const value_type values[] = {value<K % width>(v[K / width], std::index_sequence_for<T...>{})...};
+    const value_type values[] = {value_in<K % width>(v[K / width], std::index_sequence_for<T...>{})...};
     c.fold_batch(state, tile_batch<Rows, width, value_type>{values, head + at * width, step * width, rows});
   }
   template <int K, std::size_t... I>
-  __device__ value_type value(const vector& v, std::index_sequence<I...>) const {
+  __device__ value_type value_in(const vector& v, std::index_sequence<I...>) const {
     return transform.f(get<I>(v).element[K]...);
   }
 };

@@ -111,10 +111,10 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
     source.fold(c, state, v, mine, threads, rows);
   }
 
-  if (blockIdx.x == 0 && threadIdx.x < source.head) source.accumulate(c, state, threadIdx.x);
+  if (blockIdx.x == 0 && threadIdx.x < source.head) c.fold(state, source.value(threadIdx.x), threadIdx.x);
   if (blockIdx.x == gridDim.x - 1) {
     const std::int64_t tail = source.head + count * Source::width + threadIdx.x;
-    if (tail < source.count) source.accumulate(c, state, tail);
+    if (tail < source.count) c.fold(state, source.value(tail), tail);
   }
 }
 
