@@ -87,6 +87,31 @@ has_nvcc() {
   return 1
 }
 
+require_nvcc() {
+  has_nvcc && return
+  say "$(basename "$0") needs the CUDA toolkit, and no nvcc is on PATH or in /usr/local/cuda."
+  exit 2
+}
+
+# --- Compiling with a tree's headers, without building it ----------------------------------------------
+
+# unpack_commit COMMIT FOLDER   the files of a commit, in a new folder.
+unpack_commit() {
+  git -C "$root" rev-parse --verify --quiet "$1^{commit}" >/dev/null || { say "There is no commit $1 here." && exit 2; }
+  mkdir -p "$2"
+  git -C "$root" archive "$1" | tar -x -C "$2"
+}
+
+# configure_headers TREE BUILD   makes in BUILD what the headers of TREE need; `includes` are then the flags for them.
+configure_headers() {
+  cmake -S "$1" -B "$2" -DFANIN_ENABLE_CUDA=ON -DFANIN_ENABLE_KOKKOS=OFF -DFANIN_ENABLE_TESTS=OFF \
+    -DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=OFF || return 1
+  includes=("-I$1/core/include" "-I$1/device/include" "-I$1/backends/include" "-I$1/backends/serial/include"
+    "-I$1/backends/cuda/include" "-I$2/generated/include")
+}
+
+# --- Building ------------------------------------------------------------------------------------------
+
 # Where ccache is, builds configured from here on use it, unless the environment names a launcher (or an empty one).
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}

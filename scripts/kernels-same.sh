@@ -42,26 +42,17 @@ done
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-has_nvcc || { say "kernels-same.sh needs the CUDA toolkit, and no nvcc is on PATH or in /usr/local/cuda." && exit 2; }
-git -C "$root" rev-parse --verify --quiet "$commit^{commit}" >/dev/null || {
-  say "There is no commit $commit here."
-  exit 2
-}
-
+require_nvcc
 work=$root/build/kernels
 rm -rf "$work"
-mkdir -p "$work/before" "$work/after"
-git -C "$root" archive "$commit" | tar -x -C "$work/before"
+unpack_commit "$commit" "$work/before"
 
 # compile NAME TREE   the probe of the working tree with the headers of TREE
 compile() {
-  local name=$1 tree=$2
-  cmake -S "$tree" -B "$work/$name-build" -DFANIN_ENABLE_CUDA=ON -DFANIN_ENABLE_KOKKOS=OFF -DFANIN_ENABLE_TESTS=OFF \
-    -DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=OFF >"$work/$name.log" 2>&1 &&
+  local name=$1 tree=$2 includes
+  configure_headers "$tree" "$work/$name-build" >"$work/$name.log" 2>&1 &&
     nvcc -std=c++20 "-arch=sm_$architecture" --expt-relaxed-constexpr --extended-lambda -cubin -o "$work/$name.cubin" \
-      "-I$tree/core/include" "-I$tree/device/include" "-I$tree/backends/include" "-I$tree/backends/serial/include" \
-      "-I$tree/backends/cuda/include" "-I$work/$name-build/generated/include" "-I$root/tests" \
-      "$root/tests/cuda/kernels.cu" >>"$work/$name.log" 2>&1
+      "${includes[@]}" "-I$root/tests" "$root/tests/cuda/kernels.cu" >>"$work/$name.log" 2>&1
 }
 
 pids=()

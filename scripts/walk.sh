@@ -29,30 +29,22 @@ esac
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-has_nvcc || { say "walk.sh needs the CUDA toolkit, and no nvcc is on PATH or in /usr/local/cuda." && exit 2; }
+require_nvcc
 work=$root/build/walk
 rm -rf "$work"
 mkdir -p "$work"
 tree=$root
 if [[ -n $commit ]]; then
-  git -C "$root" rev-parse --verify --quiet "$commit^{commit}" >/dev/null || {
-    say "There is no commit $commit here."
-    exit 2
-  }
   tree=$work/tree
-  mkdir "$tree"
-  git -C "$root" archive "$commit" | tar -x -C "$tree"
+  unpack_commit "$commit" "$tree"
 fi
 
 # compile ARGUMENT...   one unit with the tree's headers, not optimised: what is inlined is passed too
 compile() {
-  nvcc -std=c++20 -arch=sm_90 --expt-relaxed-constexpr "-I$tree/core/include" "-I$tree/device/include" \
-    "-I$tree/backends/include" "-I$tree/backends/serial/include" "-I$tree/backends/cuda/include" \
-    "-I$tree/backends/cuda/src" "-I$work/configured/generated/include" "$@"
+  nvcc -std=c++20 -arch=sm_90 --expt-relaxed-constexpr "${includes[@]}" "-I$tree/backends/cuda/src" "$@"
 }
 compile_all() {
-  cmake -S "$tree" -B "$work/configured" -DFANIN_ENABLE_CUDA=ON -DFANIN_ENABLE_KOKKOS=OFF -DFANIN_ENABLE_TESTS=OFF \
-    -DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=OFF
+  configure_headers "$tree" "$work/configured"
   compile -G -ptx -o "$work/walks.ptx" "$root/tests/cuda/walks.cu"
   local source
   for source in "$root/tests/cuda/walks.cu" "$tree"/backends/cuda/src/*.cpp; do
