@@ -14,6 +14,9 @@
 #   fanin_optimise_less(<target>...)
 #       Of a folder at -O3: programs in whose own code no loop is vectorised, at -O1 in Release.
 #
+#   fanin_compile_on_its_own(<target>...)
+#       Programs with flags of their own, for which GoogleTest was not precompiled.
+#
 #   FANIN_WITH_HOST_TESTS
 #       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
 #       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
@@ -71,8 +74,32 @@ function(fanin_optimise_less)
   endforeach()
 endfunction()
 
-# One unit that includes the sources: nvcc reads what they share three times a unit, for 7 to 9 CPU seconds. (UNITY_BUILD
-# does not know CUDA before CMake 3.31.)
+function(fanin_compile_on_its_own)
+  set_target_properties(${ARGN} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# GoogleTest and the standard library's headers, precompiled once for the flags of this folder: a CPU second less a
+# unit. Not with ccache, which has the unit and does not know what was precompiled.
+function(_fanin_precompile name)
+  if(FANIN_ENABLE_CUDA OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+    return()
+  endif()
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  string(MD5 key "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  string(SUBSTRING "${key}" 0 8 key)
+  set(headers fanin_test_headers_${key})
+  if(NOT TARGET ${headers})
+    set(unit "${CMAKE_CURRENT_BINARY_DIR}/${headers}.cpp")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "// Has a precompiled header.\n")
+    add_library(${headers} OBJECT "${unit}")
+    _fanin_test_target(${headers} GTest::gtest)
+    target_precompile_headers(${headers} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${headers})
+endfunction()
+
+# One unit that includes the sources: nvcc reads what they share three times a unit, for 7 to 9 CPU seconds.
+# (UNITY_BUILD does not know CUDA before CMake 3.31.)
 function(fanin_join_sources out_unit name)
   set(includes "")
   foreach(source IN LISTS ARGN)
@@ -103,6 +130,7 @@ function(fanin_add_test name)
 
   add_executable(${name} ${arg_SOURCES})
   _fanin_test_target(${name} GTest::gtest GTest::gtest_main ${arg_LIBS})
+  _fanin_precompile(${name})
   if(arg_PORTABLE)
     fanin_target(${name})
   elseif(arg_CUDA)

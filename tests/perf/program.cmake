@@ -14,7 +14,7 @@ if(NOT FANIN_WITH_HOST_TESTS)
 endif()
 
 if(FANIN_SANITIZE) # it fills and sums millions of values
-  set_source_files_properties(runner_test.cpp PROPERTIES COMPILE_OPTIONS -Og)
+  set_source_files_properties(runner_test.cpp PROPERTIES COMPILE_OPTIONS -Og SKIP_PRECOMPILE_HEADERS ON)
 endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
