@@ -56,7 +56,7 @@ std::vector<call> calls_of_edges() {
   add_calls<stages::own>(calls, last_block{}, "a small tally and 600 bytes", counted, fanin_test::small_tally{3},
                          fanin_test::wide_counts{});
 
-  add_calls<stages::own>(calls, list<rows::one_pass>{}, "60 bytes by f(i)",
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "56 bytes by f(i)",
                          by_functor<std::int64_t, fanin_test::at>{make_positive()}, fanin::min_max_loc<std::int64_t>{},
                          fanin::min_loc<std::int64_t>{}, fanin::sum<std::int64_t>{});
   return calls;

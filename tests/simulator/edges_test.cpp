@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,21 +43,37 @@ TEST(edges, of_no_elements_and_of_one) {
   }
 }
 
-/// The second pass leaves partial results for a third, beside those that it reads.
+const call& find(const std::vector<call>& calls, const std::string& name) {
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const call& one) { return one.name == name; });
+  if (found == calls.end()) throw std::runtime_error("there is no " + name);
+  return *found;
+}
+
+/// The second pass leaves partial results for a third, which leaves some in the room that the first has filled: beside
+/// those that it reads.
 TEST(edges, three_passes) {
-  for (const call& one : calls_of_sums()) {
-    if (one.name != "shared_interleaved finished by second_pass, a sum") continue;
-    for (std::uint64_t seed = 0; seed < 6; ++seed) {
-      EXPECT_EQ(run_seed(seed,
-                         [&](choices&, std::string&) {
-                           const fanin::cuda gpu;
-                           return one.run(gpu, {0, 33 * 32 * 32, {.block_size = 32}, true})();
-                         }),
-                "");
-    }
-    return;
+  const auto calls = calls_of_sums();
+  const call& one = find(calls, "shared_interleaved finished by second_pass, a sum");
+  for (const simulator::policy& by : simulator::policies()) {
+    simulator::schedule how(1);
+    how.by = by;
+    how.resident_blocks = 16;
+    how.plain_stores_are_late = false;
+    simulator::begin(how);
+    const fanin::cuda gpu;
+    EXPECT_EQ(one.run(gpu, {0, 33 * 32 * 32, {.block_size = 32}, true})(), "") << by.name;
   }
-  FAIL() << "there is no such row";
+}
+
+/// Each block has 14 words, of which 120 have more than a mailbox is made for.
+TEST(edges, more_words_than_blocks_post) {
+  const auto calls = calls_of_edges();
+  const call& one = find(calls, "one_pass finished by watching_block, 56 bytes by f(i)");
+  for (const int grid : {36, 37, 120}) {
+    simulator::begin(simulator::schedule(1));
+    const fanin::cuda gpu;
+    EXPECT_EQ(one.run(gpu, {0, 5'000, {.block_size = 32, .grid_size = grid}, true})(), "") << grid;
+  }
 }
 
 /// Whoever joins the blocks' partial results, the watching block or the host.
