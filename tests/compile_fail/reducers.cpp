@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include <fanin/batch.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reducers.hpp>
 #include <fanin/serial/serial.hpp>
@@ -32,13 +33,31 @@ struct candidate {
   };
   int identity() const { return 0; }
   void join(int& into, const int& from) const { into += from; }
-#elif defined(WITHOUT_DRAIN)
+#elif defined(WITH_PARTIALS) || defined(WITHOUT_DRAIN) || defined(PARTIAL_NOT_COPYABLE) || \
+    defined(SCALE_WITHOUT_RESCALE)
   struct state {
     int total;
   };
-  struct gathering : fanin::gathering_with_partials<state, state> {
+  struct partial {
+    int total;
+#if defined(PARTIAL_NOT_COPYABLE)
+    std::string name;
+#endif
+  };
+  struct gathering : fanin::gathering_with_partials<state, partial> {
     static state begin(const candidate&, int&) { return {0}; }
-    static void finish(const candidate&, state& of, int& spill) { spill += of.total; }
+#if !defined(WITHOUT_DRAIN)
+    static partial drain(const candidate&, state& of) { return {of.total}; }
+#endif
+    static void deposit(const candidate&, partial& of, int& spill) { spill += of.total; }
+    static void join_partials(const candidate&, partial& into, const partial& from) { into.total += from.total; }
+    static bool is_in_spill(const candidate&, const partial&) { return false; }
+    static int result(const candidate&, const partial& of) { return of.total; }
+    static void join_spills(const candidate&, int&, const auto&, unsigned, unsigned, unsigned) {}
+    static int scale(const candidate&, const partial&) { return 1; }
+#if !defined(SCALE_WITHOUT_RESCALE)
+    static bool rescale(const candidate&, partial&, int to) { return to == 1; }
+#endif
   };
   int identity() const { return 0; }
   void fold(state& of, int value, std::int64_t) const { of.total += value; }
@@ -60,25 +79,19 @@ struct candidate {
   int identity() const { return 0; }
   void fold(int& acc, int value, std::int64_t) const { acc += value; }
   void join(int& into, const int& from) const { into += from; }
-#elif defined(WITHOUT_FINISH)
-  struct gathering {
-    using state_type = int;
-    static constexpr bool has_spill = true;
-    static constexpr bool joins_spills = false;
-    static constexpr bool has_partials = false;
-    static int begin(const candidate&, int&) { return 0; }
-  };
-  int identity() const { return 0; }
-  void join(int& into, const int& from) const { into += from; }
-  void fold(int& state, int value, std::int64_t) const { state += value; }
-#elif defined(WITHOUT_JOIN_SPILLS)
+#elif defined(GATHERING_BY_HAND) || defined(WITHOUT_FINISH) || defined(WITHOUT_JOIN_SPILLS)
   struct gathering {
     using state_type = int;
     static constexpr bool has_spill = true;
     static constexpr bool joins_spills = true;
     static constexpr bool has_partials = false;
     static int begin(const candidate&, int&) { return 0; }
+#if !defined(WITHOUT_FINISH)
     static void finish(const candidate&, int& state, int& spill) { spill += state; }
+#endif
+#if !defined(WITHOUT_JOIN_SPILLS)
+    static void join_spills(const candidate&, int&, const auto&, unsigned, unsigned, unsigned) {}
+#endif
   };
   int identity() const { return 0; }
   void join(int& into, const int& from) const { into += from; }
@@ -96,6 +109,15 @@ struct candidate {
   void fold(int& acc, int value, std::int64_t) { acc += value * value; }
 #elif defined(RESULT_NOT_CONST)
   int result(const int& acc) { return -acc; }
+#elif defined(WITH_BATCHES)
+  void fold_batch(int& acc, const fanin::span_batch<int>& batch) const { acc += batch.values[0]; }
+#elif defined(FOLD_BATCH_NOT_CONST)
+  void fold_batch(int& acc, const fanin::span_batch<int>& batch) { acc += batch.values[0]; }
+#elif defined(FOLD_BATCH_OF_TILES_NOT_CONST)
+  template <int Rows, int Columns>
+  void fold_batch(int& acc, const fanin::tile_batch<Rows, Columns, int>& batch) {
+    acc += batch.values[0];
+  }
 #endif
 #endif
 };

@@ -11,7 +11,7 @@
 #include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
 
-/// Batches: several elements of a reducer's value_type that a thread has at once. A reducer may have
+/// Batches: several elements of a reducer's value_type that a thread has at once. A reducer may have const members
 ///     fold_batch(state&, const fanin::span_batch<value_type>&)           for hosts, FANIN_FUNCTION where it is one
 ///     template <int Rows, int Columns>
 ///     fold_batch(state&, const fanin::tile_batch<Rows, Columns, value_type>&)   for devices, FANIN_FUNCTION

@@ -55,7 +55,7 @@
 ///   scale(r, const partial_type&)          -> int: INT_MAX for what holds nothing. Threads bring what they hold to the
 ///                                          least scale among them before they join it. Default: 0
 ///   rescale(r, partial_type&, int scale)   -> bool: to that scale, which is not above its own; false, and worth the
-///                                          same, where that does not go. Default: true
+///                                          same, where that does not go. Default, beside that of scale: true
 ///   join_in_warp(r, partial_type&, warp)   joins those of all 32 lanes of a warp, of one scale, in lane 0.
 ///                                          warp.sum(x) is the sum of all lanes' std::uint32_t x, modulo 2^32;
 ///                                          warp.join(partial, by) joins them in five steps, each by(into, from), which
@@ -205,6 +205,16 @@ concept hands_over_partials =
       { G::scale(r, x) } -> std::same_as<int>;
       { G::rescale(r, x, 0) } -> std::same_as<bool>;
     };
+
+/// What G would be derived from, if it were.
+template <class G>
+using base_with_partials = gathering_with_partials<typename G::state_type, typename G::partial_type>;
+/// Whether it has these from there.
+template <class G, class R>
+concept has_default_scale = requires { requires(&G::template scale<R> == &base_with_partials<G>::template scale<R>); };
+template <class G, class R>
+concept has_default_rescale =
+    requires { requires(&G::template rescale<R> == &base_with_partials<G>::template rescale<R>); };
 
 }  // namespace detail
 

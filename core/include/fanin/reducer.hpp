@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <fanin/batch.hpp>
 #include <fanin/bitwise_copyable.hpp>
 #include <fanin/detail/reducer_types.hpp>
 #include <fanin/gathering.hpp>
@@ -76,6 +77,12 @@ concept names_fold = can_be_asked_for_names<R> && !requires { &with_others_membe
 template <class R>
 concept names_a_result = can_be_asked_for_names<R> && !requires { &with_others_members<R>::result; };
 
+/// Whether R takes a batch, but only where R itself may be changed.
+template <class R, class Batch>
+concept takes_batch_unless_const =
+    !takes_batch<R, Batch> &&
+    requires(R r, reducer_state_t<R>& state, const Batch& batch) { r.fold_batch(state, batch); };
+
 /// Says in words what a type lacks to be a reducer; instantiated by every entry point.
 template <class R>
 struct check_reducer {
@@ -118,6 +125,10 @@ struct check_reducer {
         static_assert(has_fold<R> || names_gathering<R> || is_joined_as_accumulator<R>,
                       "fanin: this reducer needs fold(acc&, value, index): its value_type does not convert to its "
                       "accumulator_type");
+        using value_type = reducer_value_t<R>;
+        static_assert(!takes_batch_unless_const<R, span_batch<value_type>> &&
+                          !takes_batch_unless_const<R, tile_batch<2, 2, value_type>>,
+                      "fanin: this reducer's fold_batch is not const, and would be left out");
         static_assert(!how::joins_spills || has_join_spills<how, R>,
                       "fanin: this reducer's gathering has no join_spills(reducer, acc& spill, of, count, worker, "
                       "workers) for the reducer's accumulator_type, by which blocks join theirs");
@@ -126,6 +137,14 @@ struct check_reducer {
                       "deposit(reducer, partial&, acc& spill), join_partials(reducer, partial&, const partial&), "
                       "is_in_spill(reducer, const partial&) -> bool, result(reducer, const partial&), and, or by "
                       "default, scale(reducer, const partial&) -> int and rescale(reducer, partial&, int) -> bool");
+        if constexpr (how::has_partials) {
+          static_assert(is_bitwise_copyable_v<typename how::partial_type>,
+                        "fanin: a gathering's partial_type must be trivially copyable, or say that it is bitwise "
+                        "copyable (fanin::is_bitwise_copyable): blocks hand it to each other");
+          static_assert(has_default_scale<how, R> || !has_default_rescale<how, R>,
+                        "fanin: a gathering with a scale of its own has rescale(reducer, partial&, int) -> bool too: "
+                        "partials of different scales would be joined as they are");
+        }
       }
     }
     return true;
