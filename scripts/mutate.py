@@ -92,6 +92,7 @@ def build(work, group, log, jobs):
     flags = f'-w -include "{work / "mutants.hpp"}"'
     options = [f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DFANIN_WARNINGS_AS_ERRORS=OFF",
                "-DFANIN_ENABLE_KOKKOS=OFF", "-DFANIN_ENABLE_PERF=OFF", "-DFANIN_ENABLE_EXAMPLES=OFF",
+               "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",  # the header of mutations comes before them
                "-DFANIN_INSTALL=OFF", f"-DFANIN_DEPS_DIR={work.parent.parent / '_deps'}"]
     configure = ["cmake", "--preset", "host", "-B", binary, *options, *group.options]
     compile_all = ["cmake", "--build", binary, "--parallel", str(jobs), "--target", *group.programs]
