@@ -13,7 +13,7 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer
   mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
-  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 45); exact sums, a third of that twice
+  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 30); exact sums, a third of that twice
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
             tested in the same form; tests that need a GPU skip where there is none
 
@@ -119,7 +119,7 @@ cuda_stage() {
 
 # The fuzzers at once, each on one core; prints what each printed, and the names of those that failed in the end.
 run_fuzzers() {
-  local seconds=${FANIN_FUZZ_SECONDS:-45} corpus=$root/build/fuzz/corpus names=(npy accumulator sum) pids=() name k
+  local seconds=${FANIN_FUZZ_SECONDS:-30} corpus=$root/build/fuzz/corpus names=(npy accumulator sum) pids=() name k
   cd "$root/build/fuzz" || return 1
   mkdir -p "$corpus" "$corpus-exact-accumulator" "$corpus-exact-sum"
   perf/input/fanin_fuzz_npy -max_total_time="$seconds" -timeout=10 -dict="$root/perf/input/fuzz_npy.dict" \
