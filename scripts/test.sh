@@ -11,7 +11,7 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   host      serial and Kokkos (Serial, OpenMP), examples, README snippets, compile-fail tests
   install   consumers outside the tree, by find_package and by add_subdirectory
   asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
-  tsan      serial and Kokkos Serial under ThreadSanitizer
+  tsan      serial and Kokkos Serial under ThreadSanitizer; the CUDA backend's kernels on a simulated device, by Clang's
   mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
   fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 30); exact sums, a third of that twice
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
@@ -106,6 +106,14 @@ format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 # The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
 preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" && test_preset "$@"; }
 
+# What starts threads; and the simulated device's fibres, which are more threads than g++'s runtime takes.
+tsan_stage() {
+  local status=0
+  preset_stage tsan || status=1
+  preset_stage tsan-simulator || status=1
+  return "$status"
+}
+
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
   local preset=cuda-compiled options=(-DFANIN_HOST_TESTS=OFF)
@@ -168,7 +176,7 @@ stage host preset_stage host --label-exclude '^install$'
 if [[ -z $quick ]]; then
   stage install test_preset host --label-regex '^install$'
   stage asan preset_stage asan
-  stage tsan preset_stage tsan
+  stage tsan tsan_stage
   stage mutants mutants_stage
   stage fuzz fuzz_stage
   if [[ -n $cuda ]] && has_nvcc; then

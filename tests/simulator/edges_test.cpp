@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/calls.hpp"
+#include "simulator/schedules.hpp"
 #include "simulator/seeds.hpp"
 
 /// Sizes that schedules which are drawn seldom have, or are too small for.
@@ -41,6 +41,14 @@ TEST(edges, of_no_elements_and_of_one) {
       EXPECT_EQ(wrong, "") << one.name;
     }
   }
+}
+
+/// Under schedules that are drawn, as the other calls.
+TEST(simulated, edges) {
+  const std::vector<call> calls = calls_of_edges();
+  for_each_seed(count_of_seeds(40) * calls.size(), [&](std::uint64_t seed) {
+    return run_schedule(seed, calls, static_cast<std::size_t>(seed % calls.size()));
+  });
 }
 
 const call& find(const std::vector<call>& calls, const std::string& name) {

@@ -50,8 +50,20 @@ struct schedule {
 
 /// A device as new, of which nothing is allocated. Kernels that run are lost.
 void begin(const schedule& how);
+/// No device: its fibres are gone too, before a fork, which ThreadSanitizer takes only where there is one thread.
+void end();
 /// What the last kernel did wrong, and where its threads were; empty if nothing.
 const std::string& last_fault();
+
+/// How many races of kernels' threads ThreadSanitizer has told of, in a build where it looks on.
+std::uint64_t races_seen();
+#if defined(SIMULATOR_SEES_RACES)
+inline constexpr bool sees_races = true;
+#else
+inline constexpr bool sees_races = false;
+#endif
+/// Of a block, where the tests choose: to ThreadSanitizer each is a thread, of which it knows eight thousand.
+inline constexpr int most_threads = sees_races ? 128 : 1024;
 
 /// A place in the code that orders threads or makes an access one: what it is, and where.
 struct ordering_place {

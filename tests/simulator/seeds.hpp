@@ -26,6 +26,14 @@ inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+/// So many schedules, and fewer under a sanitizer.
+inline std::uint64_t count_of_seeds(std::uint64_t otherwise) {
+#if defined(SIMULATOR_SCHEDULES_ARE_ONE_OF)
+  otherwise = (otherwise + SIMULATOR_SCHEDULES_ARE_ONE_OF - 1) / SIMULATOR_SCHEDULES_ARE_ONE_OF;
+#endif
+  return from_environment("FANIN_SIMULATOR_COUNT", otherwise);
+}
+
 /// What follows from a seed beside the schedule.
 class choices {
  public:
@@ -46,6 +54,7 @@ template <class Story>
 std::string run_seed(std::uint64_t seed, const Story& story) {
   const simulator::schedule how(seed);
   simulator::begin(how);
+  const std::uint64_t races_before = simulator::races_seen();
   choices draw(seed);
   std::string text;
   std::string wrong;
@@ -54,6 +63,7 @@ std::string run_seed(std::uint64_t seed, const Story& story) {
   } catch (const std::exception& failure) {
     wrong = failure.what();
   }
+  if (simulator::races_seen() != races_before) wrong += "\n  a race, of which ThreadSanitizer tells above";
   return wrong.empty() ? "" : how.text() + text + "\n  " + wrong;
 }
 

@@ -22,7 +22,9 @@ std::vector<call> calls_of_several() {
   const list<rows::one_pass, rows::shuffle, rows::global_interleaved, rows::shared_shrink, rows::global_halving> some;
   add_calls<stages::own>(calls, some, "f(i)", by_functor<std::int64_t, fanin_test::at>{words},
                          fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
-  add_calls<stages::own>(calls, some, "f(i, acc)", by_functor<std::int64_t, fanin_test::add_at>{words},
+  // The functor's += must not wrap.
+  const auto small_words = make_elements<std::int64_t>(fanin_test::data::whole_numbers);
+  add_calls<stages::own>(calls, some, "f(i, acc)", by_functor<std::int64_t, fanin_test::add_at>{small_words},
                          fanin::sum<std::int64_t>{});
   return calls;
 }

@@ -14,11 +14,25 @@ namespace simulator_test {
 namespace rows = fanin::cuda_strategy;
 using fanin::cuda_stage::grid;
 
+namespace {
+as_array<std::uint32_t> words() { return {make_elements<std::uint32_t>(fanin_test::data::random_signed, 1'500)}; }
+}  // namespace
+
+/// Accumulators of 600 bytes, which travel through slots.
+std::vector<call> calls_of_wide() {
+  std::vector<call> calls;
+  add_calls<stages::own>(calls, catalogue{}, "600 bytes", words(), fanin_test::wide_counts{});
+  using others = list<rows::finished_by<rows::shuffle, grid::last_block>,
+                      rows::finished_by<rows::shared_tree, grid::watching_block>>;
+  add_calls<stages::own>(calls, others{}, "600 bytes", words(), fanin_test::wide_counts{});
+  return calls;
+}
+
 /// A reducer with a spill, a histogram, alone and beside another reducer; and exact sums where blocks do not
 /// hand over what their threads hold, but all of it in spills.
 std::vector<call> calls_of_states() {
   std::vector<call> calls;
-  const as_array<std::uint32_t> input{make_elements<std::uint32_t>(fanin_test::data::random_signed, 1'500)};
+  const as_array<std::uint32_t> input = words();
   add_calls<stages::own>(calls, catalogue{}, "a histogram", input, fanin_test::histogram{});
   using some = list<rows::one_pass, rows::finished_by<rows::shared_shuffle, grid::last_block>,
                     rows::finished_by<rows::shared_tree, grid::watching_block>>;

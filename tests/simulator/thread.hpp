@@ -57,18 +57,25 @@ bool is_left_out(const char* what, place here);
 /// *to = change(*to), relaxed; gives what stood there.
 template <class T, class Change>
 T update(const char* what, T* to, place here, const Change& change) {
-  void* const place = begin_update(to, sizeof(T));
-  T before;
-  std::memcpy(&before, place, sizeof(T));
-  if (is_left_out(what, here)) give_way();  // not at once
-  const T after = change(before);
-  std::memcpy(place, &after, sizeof(T));
+  T* const place = static_cast<T*>(begin_update(to, sizeof(T)));
+  if (is_left_out(what, here)) {  // not at once
+    const T before = *place;
+    give_way();
+    *place = change(before);
+    end_update(to, sizeof(T));
+    return before;
+  }
+  const T before = __atomic_load_n(place, __ATOMIC_RELAXED);
+  __atomic_store_n(place, change(before), __ATOMIC_RELAXED);
   end_update(to, sizeof(T));
   return before;
 }
 
-// --- Bulk copies
-void begin_bulk_copy(void* barrier, void* to, const void* from, std::size_t bytes);
+// --- Bulk copies. A barrier is 8 bytes in memory of the block.
+void init_copy_barrier(void* barrier);
+void publish_copy_barriers(place here);
+void begin_bulk_copy(void* barrier, void* to, const void* from, std::uint32_t bytes, place here);
+void wait_for_bulk_copy(void* barrier, std::uint32_t parity, place here);
 
 // --- Grids of a stream
 void wait_for_grid_before(place here);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/needed.hpp"
+#include "simulator/schedules.hpp"
+#include "simulator/seeds.hpp"
+
+/// That nothing which orders threads could be left out of the code.
+namespace simulator_test {
+namespace {
+
+/// Places without which nothing goes wrong here, and why they are there.
+const std::map<std::string, std::string>& needless() {
+  static const std::string together = "brings lanes together, which makes the shuffles behind it faster";
+  static const std::map<std::string, std::string> all{
+      {"__syncwarp 1 of block/warp_shuffle.cuh", together},
+      {"__syncwarp 1 of block/joined_partials.cuh", together},
+      {"__syncwarp 2 of block/joined_partials.cuh", together},
+      {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
+      {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
+      {"__syncthreads 1 of partial/parcel.cuh", "a GPU shows it, where one thread joins spills and others deposit"},
+  };
+  return all;
+}
+
+/// By their order in the file: a line would change with each edit.
+template <class Passed>
+std::map<simulator::ordering_place, std::string> names_of(const Passed& passed_by) {
+  std::map<simulator::ordering_place, std::string> names;
+  std::map<std::pair<std::string, std::string>, int> count;
+  for (const auto& [place, by] : passed_by) {
+    names[place] = place.what + " " + std::to_string(++count[{place.what, place.file}]) + " of " + place.file;
+  }
+  return names;
+}
+
+/// Each place that orders threads, or makes an access one, is left out in turn: a call that passes there must go wrong.
+/// With FANIN_SIMULATOR_TABLE set all FANIN_SIMULATOR_COUNT schedules are run, and counted by policy.
+TEST(needed, everything_that_orders_threads) {
+  const std::vector<std::vector<call>> kinds{calls_of_sums(), calls_of_wide(), calls_of_states(), calls_of_parcels()};
+  const bool counts_all = std::getenv("FANIN_SIMULATOR_TABLE") != nullptr;
+  const std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", 4'000);
+  const std::uint64_t most_of_needless = 200;
+
+  using passing = std::pair<const std::vector<call>*, std::size_t>;
+  std::map<simulator::ordering_place, std::vector<passing>> passed_by;
+  for (const std::vector<call>& calls : kinds) {
+    for (std::size_t k = 0; k < calls.size(); ++k) {
+      std::set<simulator::ordering_place> seen;
+      simulator::note_places(&seen);
+      for (std::uint64_t seed = 0; seed < 4; ++seed) run_schedule(seed, {calls[k]}, 0);
+      simulator::note_places(nullptr);
+      for (const simulator::ordering_place& one : seen) passed_by[one].push_back({&calls, k});
+    }
+  }
+  const outcome with_all = in_child([&](const auto& tell) {
+    for (std::uint64_t n = 0; n < 100; ++n) {
+      const std::vector<call>& calls = kinds[n % kinds.size()];
+      tell("any");
+      if (!run_schedule(n, calls, n % calls.size()).empty()) tell("red any");
+    }
+  });
+  EXPECT_EQ(with_all.schedules, 100U);
+  EXPECT_TRUE(with_all.red.empty());
+  const auto names = names_of(passed_by);
+  for (const auto& entry : passed_by) {
+    const simulator::ordering_place& place = entry.first;
+    const std::vector<passing>& by = entry.second;
+    const std::string& name = names.at(place);
+    const bool is_needless = needless().contains(name);
+    const outcome found = in_child([&](const auto& tell) {
+      simulator::leave_out(&place);
+      for (std::uint64_t n = 0; n < (is_needless && !counts_all ? most_of_needless : most); ++n) {
+        const auto& [calls, tested] = by[n % by.size()];
+        const std::string policy = simulator::schedule(n).by.name;
+        tell(policy);
+        if (run_schedule(n, *calls, tested).empty()) continue;
+        tell("red " + policy);
+        if (!counts_all) return;
+      }
+    });
+    int red = 0;
+    std::string policies;
+    for (const auto& [policy, times] : found.red) {
+      red += times;
+      policies += (policies.empty() ? "" : ", ") + policy + " " + std::to_string(times);
+    }
+    std::cout << name << " (line " << place.line << "): " << red << " red of " << found.schedules << " (" << policies
+              << ")\n";
+    if (!counts_all) {
+      EXPECT_EQ(red == 0, is_needless) << name;
+    }
+  }
+  for (const auto& [name, why] : needless()) {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&, &what = name](const auto& entry) { return entry.second == what; });
+    EXPECT_NE(found, names.end()) << name << " is no longer there (" << why << ")";
+  }
+}
+
+}  // namespace
+}  // namespace simulator_test
