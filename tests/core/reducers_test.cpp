@@ -241,6 +241,14 @@ TEST(reducers, exact_results_merge_themselves) {
   EXPECT_EQ(sum.value(), 1.0);
 }
 
+TEST(reducers, a_zero_of_either_sign_is_false) {
+  for (const double zero : {0.0, -0.0}) {
+    EXPECT_EQ(joined(fanin::lor<double>{}, 0.0, zero), 0.0);
+    EXPECT_EQ(joined(fanin::land<double>{}, 1.0, zero), 0.0);
+  }
+  EXPECT_EQ(joined(fanin::lor<double>{}, 0.0, -std::numeric_limits<double>::denorm_min()), 1.0);
+}
+
 TEST(reducers, integers_wrap_without_undefined_behaviour) {
   EXPECT_EQ(joined(fanin::sum<std::int32_t>{}, INT32_MAX, 1), INT32_MIN);
   EXPECT_EQ(joined(fanin::sum<std::int64_t>{}, INT64_MIN, -1), INT64_MAX);
