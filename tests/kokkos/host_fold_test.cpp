@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <random>
 #include <span>
@@ -237,6 +238,21 @@ TYPED_TEST(kokkos_host_fold, values_that_are_not_the_reducers_own) {
   EXPECT_EQ(
       fanin::parallel_reduce(fanin::range(exec, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}),
       fanin::parallel_reduce(fanin::range(oracle, 5000), pairs, fanin::min_loc<double>{}, fanin::max_loc<double>{}));
+}
+
+/// Of whole numbers, whose sum is exact in every order: each thread reads its share of both arrays.
+TYPED_TEST(kokkos_host_fold, dot_products) {
+  fanin::kokkos<TypeParam> exec;
+  for (const std::size_t n : sizes<double>()) {
+    std::vector<double> x(n), y(n);
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = static_cast<double>(i % 17) - 8;
+      y[i] = static_cast<double>(i % 23);
+      expected += x[i] * y[i];
+    }
+    EXPECT_EQ(fanin::transform_reduce(exec, x, y, std::multiplies<>{}, fanin::sum<double>{}), expected) << n;
+  }
 }
 
 /// In lanes, each thread its share: sums differ by rounding only, and not from run to run. On one thread those over an
