@@ -12,7 +12,7 @@ namespace fanin_test {
 inline std::string no_fault_device() { return no_gpu(); }
 /// CUDA tells later that a graph is gone: until then the next one needs memory of its own, which Fanin then keeps.
 inline constexpr int graphs_that_end_late = 4;
-inline void renew_fault_device() {}
+inline void renew_fault_device(unsigned = 1) {}
 /// Whether who calls or allocates is the device, which a simulated one may be.
 inline bool is_fault_device() { return false; }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fanin/buffer.hpp>
@@ -68,21 +71,23 @@ struct resource {
   }
 };
 
+/// The application's, as the calls on it.
+struct a_stream {
+  cudaStream_t it = nullptr;
+  a_stream() {
+    const not_counted by_fanin;
+    cudaStreamCreateWithFlags(&it, cudaStreamNonBlocking);
+  }
+  ~a_stream() {
+    const not_counted by_fanin;
+    cudaStreamDestroy(it);
+  }
+  a_stream(const a_stream&) = delete;
+  a_stream& operator=(const a_stream&) = delete;
+};
+
 /// What the steps work on. A step makes what it lacks, so that it can be done again.
 struct world {
-  struct a_stream {
-    cudaStream_t it = nullptr;
-    a_stream() {
-      const not_counted by_fanin;
-      cudaStreamCreateWithFlags(&it, cudaStreamNonBlocking);
-    }
-    ~a_stream() {
-      const not_counted by_fanin;
-      cudaStreamDestroy(it);
-    }
-    a_stream(const a_stream&) = delete;
-    a_stream& operator=(const a_stream&) = delete;
-  };
   const a_stream stream;
   std::optional<fanin::cuda> object;
   std::optional<fanin::buffer<integer, fanin::cuda>> xs;
@@ -194,6 +199,48 @@ std::string in_a_graph(world& w, int blocks) {
   return "";
 }
 
+/// A stream that captures nothing, for a while.
+class capturing {
+ public:
+  explicit capturing(cudaStream_t of) : stream_{of} {
+    const not_counted by_fanin;
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+  }
+  ~capturing() {
+    const not_counted by_fanin;
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    cudaGraphDestroy(graph);
+  }
+  capturing(const capturing&) = delete;
+  capturing& operator=(const capturing&) = delete;
+
+ private:
+  cudaStream_t stream_;
+};
+
+/// Of an object with memory of the application's, whose stream captures: a buffer is made and freed, then the object
+/// goes, and the buffer that is left.
+std::string beside_a_capture(world& w) {
+  const a_stream own;
+  integer* const out = w.result();
+  std::optional<fanin::cuda> gpu;
+  gpu.emplace(own.it, resource{});
+  const fanin::buffer<integer, fanin::cuda> x(*gpu, integers());
+  std::vector<fanin::buffer<integer, fanin::cuda>> left;
+  fanin::parallel_reduce_into(out, fanin::range(gpu->with<one_pass>({.block_size = 32, .grid_size = 3}), most),
+                              at<integer>{x.data()}, fanin::sum<integer>{});
+  {
+    const capturing here(own.it);
+    static_cast<void>(fanin::buffer<integer, fanin::cuda>(*gpu, 10));
+    left.emplace_back(*gpu, 20);
+    gpu.reset();
+  }
+  std::vector<integer> back(integers().size());
+  x.copy_to(back);
+  return compared("behind a destructor", w.delivered(), sum_of(0, most)) + (back == integers() ? "" : "another copy");
+}
+
 std::string exact(world& w) {
   if (!w.doubles) w.doubles.emplace(w.gpu(), wide_numbers());
   const auto view = w.gpu().with<cuda_strategy::one_pass>({.block_size = 32, .grid_size = 3});
@@ -222,6 +269,7 @@ constexpr step steps[] = {
       return compared("the first of two", fanin::get<0>(both), 499'500) +
              compared("the second", fanin::get<1>(both), 999);
     },
+    &beside_a_capture,
     [](world& w) {
       w.doubles.reset();  // of the object, in whose place comes another one
       w.xs.reset();
@@ -337,6 +385,10 @@ TEST_F(injected_faults, a_bad_machine_is_told_in_words) {
     expect_words([] { fanin::cuda(); }, "this driver has no cuCtxGetId, which came with CUDA 12.0");
   }
   {
+    const failing_call layer("cuCtxGetId", cudaErrorInvalidValue);
+    expect_words([] { fanin::cuda(); }, "CUDA names no current context");
+  }
+  {
     const failing_call layer("cudaGetDevice", cudaErrorNoDevice);
     expect_words([] { fanin::cuda(); }, "cudaErrorNoDevice");
   }
@@ -368,6 +420,72 @@ TEST_F(injected_faults, a_bad_machine_is_told_in_words) {
     EXPECT_EQ(sum(one_pass{}), 4'950);
   }
   EXPECT_EQ(sum(cuda_strategy::global_halving{}), 4'950);
+}
+
+/// A resource that hands memory to the next user, in the order of the stream that it was given back on.
+struct pool {
+  static void* allocate(std::size_t bytes, cudaStream_t stream) { return resource::allocate(bytes, stream); }
+  static void deallocate(void* memory, std::size_t bytes, cudaStream_t stream) {
+    const not_counted by_fanin;
+    EXPECT_EQ(cudaMemsetAsync(memory, 0, bytes, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  }
+};
+
+/// Where all memory is a pool's, so that cudaMalloc gives none: what goes back to it is no longer used.
+TEST_F(injected_faults, a_destructor_waits_without_memory) {
+  using second_pass = cuda_strategy::finished_by<cuda_strategy::shuffle, grid::second_pass>;
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    renew_fault_device(seed);
+    world w;
+    integer* const out = w.result();
+    for (const bool of_buffer : {false, true}) {
+      const a_stream own;
+      std::optional<fanin::cuda> gpu;
+      gpu.emplace(own.it, pool{});
+      std::optional<fanin::buffer<integer, fanin::cuda>> x;
+      x.emplace(*gpu, integers());
+      const fanin::cuda_tuning tuning{.block_size = 32, .grid_size = 8};
+      fanin::parallel_reduce_into(out, fanin::range(gpu->with<second_pass>(tuning), most), at<integer>{x->data()},
+                                  fanin::sum<integer>{});
+      {
+        const capturing here(own.it);
+        const failing_call no_memory("cudaMalloc", cudaErrorMemoryAllocation);
+        of_buffer ? x.reset() : gpu.reset();
+      }
+      gpu.reset();
+      EXPECT_EQ(w.delivered(), sum_of(0, most)) << (of_buffer ? "a buffer's, seed " : "an object's, seed ") << seed;
+    }
+  }
+}
+
+/// A resource that takes its time.
+struct slow_pool {
+  std::atomic<bool>& is_taking;
+  std::atomic<bool>& has_taken;
+  static void* allocate(std::size_t bytes, cudaStream_t stream) { return resource::allocate(bytes, stream); }
+  void deallocate(void* memory, std::size_t bytes, cudaStream_t stream) const {
+    is_taking = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    resource::deallocate(memory, bytes, stream);
+    has_taken = true;
+  }
+};
+
+/// The stream is the application's to destroy as soon as the object is gone: also where another thread frees a buffer.
+TEST_F(injected_faults, a_destructor_waits_for_buffers_of_other_threads) {
+  std::atomic<bool> is_taking{false};
+  std::atomic<bool> has_taken{false};
+  const a_stream own;
+  std::optional<fanin::cuda> gpu;
+  gpu.emplace(own.it, slow_pool{is_taking, has_taken});
+  std::optional<fanin::buffer<integer, fanin::cuda>> x;
+  x.emplace(*gpu, integers());
+  std::thread other([&] { x.reset(); });
+  while (!is_taking) std::this_thread::yield();
+  gpu.reset();
+  EXPECT_TRUE(has_taken);
+  other.join();
 }
 
 TEST_F(injected_faults, any_call_fails_once) { fail_each(false); }

@@ -2,6 +2,7 @@
 #include <fanin/cuda/cuda.hpp>
 
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,10 @@ std::unique_ptr<cuda_state> make_borrowing_state(cudaStream_t stream, std::share
   const last_error_scope last_error;
   const int device = device_of(stream);
   const device_scope scope(device);
+  if (resource != nullptr) {  // whose memory may have to go back to it when nothing can be made any more
+    const relaxed_capture_scope relaxed;
+    static_cast<void>(service_stream());
+  }
   return std::make_unique<cuda_state>(device, stream, false, std::move(resource));
 }
 
@@ -90,17 +95,14 @@ cuda::cuda(cudaStream_t stream) : state_{detail::make_borrowing_state(stream, nu
 cuda::cuda(cudaStream_t stream, std::shared_ptr<detail::cuda_resource> resource)
     : state_{detail::make_borrowing_state(stream, std::move(resource))} {}
 cuda::cuda(cuda&&) noexcept = default;
-cuda& cuda::operator=(cuda&&) noexcept = default;
+cuda& cuda::operator=(cuda&& other) noexcept {
+  cuda taken(std::move(other));
+  std::swap(state_, taken.state_);
+  return *this;
+}
 cuda::~cuda() {
-  if (state_ == nullptr || state_.use_count() == 1) return;
-  // Another thread copies a buffer of this object's just now, and keeps the rest of it alive.
-  try {
-    const std::lock_guard lock(state_->mutex);
-    if (detail::capture_state_of(state_->stream) == detail::capture_state::none)
-      detail::wait_for_stream(state_->stream);
-  } catch (const std::exception&) {
-    // A destructor has nowhere to report to.
-  }
+  // Another thread may copy or free a buffer of this object's just now, for which it needs the object's stream.
+  while (state_ != nullptr && state_.use_count() > 1) std::this_thread::yield();
 }
 
 detail::cuda_handle cuda::handle() const {

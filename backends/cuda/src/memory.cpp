@@ -27,6 +27,7 @@ void cuda_calls::check_memory(const cuda_handle& handle, const void* pointer, co
   const int device = handle.state->device;
   cudaPointerAttributes attributes = attributes_of(pointer);
   if (attributes.type == cudaMemoryTypeUnregistered) {
+    const last_error_scope last_error;
     const device_scope of_object(device);
     if (made_context() != handle.state->context) refuse_lost_context(what);  // with which the memory was lost
     throw invalid_argument(std::string(what) +
@@ -55,9 +56,15 @@ void* cuda_calls::allocate(const cuda_handle& handle, std::size_t bytes) {
   if (capture_state_of(state.stream) == capture_state::none) {
     return allocate_memory(state.resource.get(), bytes, state.stream);
   }
+  const relaxed_capture_scope relaxed;
   const cudaStream_t aside = service_stream();
   void* const memory = allocate_memory(state.resource.get(), bytes, aside);
-  wait_for_stream(aside);
+  try {
+    wait_for_stream(aside);
+  } catch (...) {
+    deallocate_memory(state.resource.get(), memory, bytes, aside);
+    throw;
+  }
   return memory;
 }
 
@@ -71,8 +78,8 @@ void cuda_calls::deallocate(const cuda_memory& memory, void* pointer, std::size_
   try {
     if (made_context() != memory.context) return;  // gone with it
     cudaStream_t stream = nullptr;
+    const std::shared_ptr<cuda_state> state = memory.state.lock();  // whose stream lives as long as this does
     if (memory.resource != nullptr) {
-      const std::shared_ptr<cuda_state> state = memory.state.lock();
       if (state == nullptr) {  // which waited for its work
         stream = service_stream();
       } else {
@@ -92,6 +99,7 @@ void copy(const cuda_memory& memory, void* to, const void* from, std::size_t byt
           const char* call) {
   const std::shared_ptr<cuda_state> state = memory.state.lock();
   if (state == nullptr) {
+    const last_error_scope last_error;
     const device_scope scope(memory.device);
     if (made_context() != memory.context) refuse_lost_context(call);
     const cuda own;

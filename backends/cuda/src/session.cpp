@@ -151,7 +151,8 @@ std::uint64_t made_context() {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   FANIN_DETAIL_CHECK_CUDA(cudaFree(nullptr));
-  return current_context();
+  if (const std::uint64_t context = current_context()) return context;
+  throw error("fanin::cuda: CUDA names no current context (cuCtxGetId)");
 }
 
 capture_state capture_state_of(cudaStream_t stream) {

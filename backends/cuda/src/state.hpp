@@ -153,6 +153,7 @@ enum class capture_state { none, capturing, of_another };
 capture_state capture_state_of(cudaStream_t stream);
 
 /// A stream of Fanin's own in the current context, for what no stream of the application may see: never destroyed.
+/// Where captures are relaxed.
 cudaStream_t service_stream();
 
 /// Device memory of the current context, from cudaMalloc if `resource` is null. Before cudaMalloc lacks memory, it is
@@ -161,7 +162,8 @@ void* allocate_memory(cuda_resource* resource, std::size_t bytes, cudaStream_t s
 /// After all work on `stream` (of cudaMalloc's memory: on the device, which it waits for).
 void deallocate_memory(cuda_resource* resource, void* memory, std::size_t bytes, cudaStream_t stream) noexcept;
 
-/// After all work of the device, also that of a stream that captures by now; the stream to go on with.
+/// After all work of the device, also that of a stream that captures by now; the stream to go on with. Throws where
+/// CUDA does not let it wait. Where captures are relaxed.
 cudaStream_t stream_after_everything();
 
 /// Gives back what graphs of this context that are gone had of resources, and, of what they had of cudaMalloc, all

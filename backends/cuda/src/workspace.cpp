@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -103,14 +104,28 @@ void deallocate_block(const workspace_block& block, cudaStream_t stream) noexcep
 
 }  // namespace
 
-cudaStream_t service_stream() {
+namespace {
+
+/// What Fanin has of its own in a context, never destroyed.
+struct context_service {
+  cudaStream_t stream = nullptr;
+  void* waits = nullptr;  ///< memory whose release waits for the device: no allocation is needed when it must
+};
+
+/// That of the current context, with its lock.
+std::pair<context_service&, std::unique_lock<std::mutex>> service() {
   static std::mutex mutex;
-  static auto* const streams = new std::map<std::uint64_t, cudaStream_t>;
-  const std::lock_guard lock(mutex);
-  cudaStream_t& stream = (*streams)[made_context()];
-  if (stream == nullptr) FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  return stream;
+  static auto* const services = new std::map<std::uint64_t, context_service>;
+  std::unique_lock lock(mutex);
+  context_service& own = (*services)[made_context()];
+  if (own.waits == nullptr) own.waits = try_malloc(1);
+  if (own.stream == nullptr) FANIN_DETAIL_CHECK_CUDA(cudaStreamCreateWithFlags(&own.stream, cudaStreamNonBlocking));
+  return {own, std::move(lock)};
 }
+
+}  // namespace
+
+cudaStream_t service_stream() { return service().first.stream; }
 
 void* allocate_memory(cuda_resource* resource, std::size_t bytes, cudaStream_t stream) {
   const relaxed_capture_scope relaxed;
@@ -143,9 +158,11 @@ void deallocate_memory(cuda_resource* resource, void* memory, std::size_t bytes,
 }
 
 cudaStream_t stream_after_everything() {
-  // A stream that captures cannot be waited for. cudaFree waits for the device.
-  const relaxed_capture_scope relaxed;
-  FANIN_DETAIL_CHECK_CUDA(cudaFree(try_malloc(1)));
+  // A stream that captures cannot be waited for. cudaFree waits for the device, of memory that there is; where it
+  // fails, that tells of earlier work.
+  void* waits = std::exchange(service().first.waits, nullptr);
+  if (waits == nullptr) FANIN_DETAIL_CHECK_CUDA(cudaMalloc(&waits, 1));
+  static_cast<void>(cudaFree(waits));
   return service_stream();
 }
 

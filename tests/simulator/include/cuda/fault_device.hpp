@@ -11,10 +11,10 @@ namespace fanin_test {
 
 /// A graph's memory is Fanin's again as soon as the graph is gone.
 inline constexpr int graphs_that_end_late = 0;
-/// As new, since one runs so many steps and no more. What is tested is the host's half: the schedule is one that costs
+/// As new, since one runs so many steps and no more. What is tested is the host's half: the schedules are such as cost
 /// little.
-inline void renew_fault_device() {
-  simulator::schedule how(1);
+inline void renew_fault_device(unsigned seed = 1) {
+  simulator::schedule how(seed);
   how.plain_stores_are_late = false;
   how.naps = how.naps_at_memory = 0;
   simulator::begin(how);
