@@ -27,6 +27,15 @@ struct candidate {
   };
   accumulator_type identity() const { return {0}; }
   void join(accumulator_type& into, const accumulator_type& from) const { into.total += from.total; }
+#elif defined(WITHOUT_DEFAULT_CONSTRUCTOR)
+  struct accumulator_type {
+    explicit accumulator_type(int one) : total{one} {}
+    int total;
+  };
+  accumulator_type identity() const { return accumulator_type(0); }
+  void join(accumulator_type& into, const accumulator_type& from) const { into.total += from.total; }
+  int result(const accumulator_type& acc) const { return acc.total; }
+  using result_type = int;
 #elif defined(WITHOUT_RESULT)
   struct result_type {
     int total;
@@ -100,8 +109,15 @@ struct candidate {
 #if !defined(WITHOUT_IDENTITY)
   int identity() const { return 0; }
 #endif
-#if !defined(WITHOUT_JOIN)
+#if defined(JOIN_BY_VALUE)
+  int join(int one, int other) const { return one + other; }
+#elif defined(JOIN_OF_TEMPLATES)
+  void join(auto&& into, const auto& from) const { into += from; }
+#elif !defined(WITHOUT_JOIN)
   void join(int& into, const int& from) const { into += from; }
+#endif
+#if defined(FOLD_BY_VALUE)
+  void fold(int acc, int value, std::int64_t) const noexcept { acc += value; }
 #endif
 #if defined(FOLD_WITHOUT_INDEX)
   void fold(int& acc, int value) const { acc += value * value; }

@@ -77,6 +77,32 @@ concept names_fold = can_be_asked_for_names<R> && !requires { &with_others_membe
 template <class R>
 concept names_a_result = can_be_asked_for_names<R> && !requires { &with_others_members<R>::result; };
 
+/// Whether a function that is no template gets its first argument as something that it cannot change.
+template <class Function>
+inline constexpr bool changes_nothing = false;
+template <class First>
+inline constexpr bool is_unchangeable =
+    !std::is_lvalue_reference_v<First> || std::is_const_v<std::remove_reference_t<First>>;
+template <class R, class Result, class First, class... Others>
+inline constexpr bool changes_nothing<Result (R::*)(First, Others...) const> = is_unchangeable<First>;
+template <class R, class Result, class First, class... Others>
+inline constexpr bool changes_nothing<Result (R::*)(First, Others...) const noexcept> = is_unchangeable<First>;
+template <class Result, class First, class... Others>
+inline constexpr bool changes_nothing<Result (*)(First, Others...)> = is_unchangeable<First>;
+template <class Result, class First, class... Others>
+inline constexpr bool changes_nothing<Result (*)(First, Others...) noexcept> = is_unchangeable<First>;
+
+template <class R>
+inline constexpr bool joins_nothing = false;
+template <class R>
+  requires requires { &R::join; }
+inline constexpr bool joins_nothing<R> = changes_nothing<decltype(&R::join)>;
+template <class R>
+inline constexpr bool folds_nothing = false;
+template <class R>  // a gathering's state may be a reference in itself
+  requires(!names_gathering<R> && requires { &R::fold; })
+inline constexpr bool folds_nothing<R> = changes_nothing<decltype(&R::fold)>;
+
 /// Whether R takes a batch, but only where R itself may be changed.
 template <class R, class Batch>
 concept takes_batch_unless_const =
@@ -104,6 +130,15 @@ struct check_reducer {
       static_assert(has_join<R>,
                     "fanin: this reducer lacks join(acc& into, const acc& from), a const member that merges "
                     "two accumulators");
+      static_assert(!joins_nothing<R>,
+                    "fanin: this reducer's join does not change its first argument: it is a const member "
+                    "join(acc& into, const acc& from), which gives nothing");
+      static_assert(!folds_nothing<R>,
+                    "fanin: this reducer's fold does not change its first argument: it is a const member "
+                    "fold(acc&, const value&, std::int64_t index), which gives nothing");
+      static_assert(std::is_default_constructible_v<accumulator>,
+                    "fanin: a reducer's accumulator_type must have a default constructor: backends make room for "
+                    "several (a reducer whose accumulator is the value: the value_type)");
       static_assert(has_result<R> || !names_a_result<R>,
                     "fanin: this reducer has a result that does not fit, and would be left out: it is a const member "
                     "result(const acc&) that gives the result_type");
