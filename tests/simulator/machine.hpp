@@ -43,6 +43,7 @@ struct schedule {
   unsigned naps;             ///< of 65536 times that a thread may give way, how often it does until nobody can go on
   unsigned resident_blocks;  ///< of the whole device
   int multiprocessors;
+  bool host_is_quick = false;  ///< the device goes on only where the host asks the runtime, and not while it looks
 
   explicit schedule(std::uint64_t of_seed);
   std::string text() const;

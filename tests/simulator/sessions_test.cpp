@@ -257,5 +257,16 @@ TEST(sessions, parallel_for_calls_with_every_index_once) {
   EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](std::uint8_t count) { return count == 1; }));
 }
 
+/// What arrives between the host's look at the mailbox and its question whether the stream is at rest.
+TEST(sessions, a_result_that_arrives_with_the_end_of_the_stream) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    simulator::schedule how(seed);
+    how.host_is_quick = true;
+    simulator::begin(how);
+    const fanin::cuda gpu;
+    for (const std::int64_t step : {1, 2, 3}) EXPECT_EQ(call(with_grid<rows::one_pass>(gpu, 3), rising{step}, 500), "");
+  }
+}
+
 }  // namespace
 }  // namespace simulator_test

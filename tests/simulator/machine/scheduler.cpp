@@ -286,6 +286,11 @@ void machine::run_some(std::uint64_t most) {
   for (std::uint64_t k = 0; k < most && !failed() && step(); ++k) continue;
   memory.leave_kernel();
 }
+
+void machine::run_beside_host() {
+  run_some(std::uint64_t{1} << (2 * random.below(8)));
+  mailboxes.send(is_idle(), random);
+}
 bool machine::is_idle() const {
   return std::all_of(streams.begin(), streams.end(), [](const auto& one) { return one->queue.empty(); });
 }

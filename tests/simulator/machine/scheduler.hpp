@@ -53,6 +53,8 @@ class machine {
   // --- The host's side
   bool run(const std::function<bool()>& until);
   void run_some(std::uint64_t most);
+  /// While the host does something else; what the device wrote to it arrives, or a part.
+  void run_beside_host();
   bool is_idle() const;
   /// The same, and what the device wrote for the host is there.
   bool finish(const std::function<bool()>& until);
