@@ -63,7 +63,7 @@ endfunction()
 # nvcc with Clang as its host compiler, if it was found: what nvcc writes and Clang warns of is not ours.
 function(fanin_compile_with_clang target)
   if(FANIN_CLANG)
-    set(warnings -Xcompiler=-Wno-missing-braces,-Wno-sign-conversion,-Wno-gnu-designator)
+    set(warnings -Xcompiler=-Wno-missing-braces,-Wno-sign-conversion,-Wno-gnu-designator --diag-suppress=177)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-ccbin=${FANIN_CLANG};${warnings}>")
   endif()
 endfunction()
