@@ -133,7 +133,6 @@ inline std::vector<octet> make_octets(std::size_t n) {
 }
 
 inline bool same(const octet& a, const octet& b) { return a == b; }
-inline bool same(const histogram::summary& a, const histogram::summary& b) { return a == b; }
 
 /// That this strategy ran, and as it was asked to.
 template <class Strategy>

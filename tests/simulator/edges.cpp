@@ -9,12 +9,6 @@
 #include "simulator/calls.hpp"
 #include "support/user_reducers.hpp"
 
-namespace fanin_test {
-
-inline bool same(const small_tally::counters& a, const small_tally::counters& b) { return a == b; }
-
-}  // namespace fanin_test
-
 namespace simulator_test {
 
 namespace rows = fanin::cuda_strategy;

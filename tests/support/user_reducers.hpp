@@ -324,4 +324,8 @@ struct compound {
   friend bool operator==(const compound&, const compound&) = default;
 };
 
+/// For compared results: what same.hpp would ask of numbers.
+inline bool same(const histogram::summary& a, const histogram::summary& b) { return a == b; }
+inline bool same(const small_tally::counters& a, const small_tally::counters& b) { return a == b; }
+
 }  // namespace fanin_test

@@ -102,10 +102,6 @@ void deallocate_block(const workspace_block& block, cudaStream_t stream) noexcep
   if (block.memory != nullptr) deallocate_memory(block.resource.get(), block.memory, block.bytes(), stream);
 }
 
-}  // namespace
-
-namespace {
-
 /// What Fanin has of its own in a context, never destroyed.
 struct context_service {
   cudaStream_t stream = nullptr;
