@@ -56,6 +56,9 @@ void end();
 /// What the last kernel did wrong, and where its threads were; empty if nothing.
 const std::string& last_fault();
 
+/// How many launches were made so far, into streams and graphs, that may begin before the one before them has ended.
+unsigned launches_that_start_early();
+
 /// How many races of kernels' threads ThreadSanitizer has told of, in a build where it looks on.
 std::uint64_t races_seen();
 #if defined(SIMULATOR_SEES_RACES)

@@ -37,12 +37,16 @@ using operation = std::function<void(simulator::stream*)>;
 struct recording {
   std::vector<operation> operations;
   std::vector<CUuserObject_st*> keeps;
+  unsigned long long number = ++made;
   recording() = default;
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
   ~recording() {
     for (CUuserObject_st* const one : keeps) one->release(1);
   }
+
+ private:
+  static inline unsigned long long made = 0;
 };
 
 }  // namespace
@@ -56,11 +60,13 @@ struct CUgraphExec_st {
 struct CUstream_st {
   simulator::stream* queue = nullptr;
   std::shared_ptr<recording> captures;
+  cudaGraphNode_t last = nullptr;
 };
 
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+unsigned early_launches = 0;
 
 cudaError_t answer(cudaError_t status) {
   if (status != cudaSuccess && status != cudaErrorNotReady) last_error = status;
@@ -148,6 +154,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, uns
   return cudaSuccess;
 }
 
+unsigned simulator::launches_that_start_early() { return early_launches; }
+
 // --- Memory
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
@@ -188,7 +196,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // --- Streams
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new CUstream_st{simulator::make_stream(), nullptr};
+  *stream = new CUstream_st{simulator::make_stream(), nullptr, nullptr};
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -223,11 +231,17 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   stream->captures = nullptr;
   return cudaSuccess;
 }
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*,
-                                     cudaGraph_t* graph, const cudaGraphNode_t**, const cudaGraphEdgeData**,
-                                     std::size_t*) {
-  // The graph under capture goes by its stream's address.
-  *graph = reinterpret_cast<cudaGraph_t>(stream);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* capture,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** before, const cudaGraphEdgeData**,
+                                     std::size_t* count) {
+  // The graph under capture goes by its stream's address, a node by its number from 1.
+  if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(stream);
+  if (stream->captures != nullptr && before != nullptr) {
+    *capture = stream->captures->number;
+    stream->last = reinterpret_cast<cudaGraphNode_t>(stream->captures->operations.size());
+    *before = &stream->last;
+    *count = stream->last == nullptr ? 0 : 1;
+  }
   return cudaStreamIsCapturing(stream, status);
 }
 cudaError_t cudaUserObjectCreate(cudaUserObject_t* made, void* held, cudaHostFn_t destroy, unsigned references,
@@ -282,6 +296,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
     if (attribute.id == cudaLaunchAttributeClusterDimension) what.blocks_of_cluster = attribute.val.clusterDim.x;
     if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) what.starts_early = true;
   }
+  if (what.starts_early) ++early_launches;
   const auto known = known_kernels().find(kernel);
   if (known == known_kernels().end() || what.blocks == 0 || what.threads == 0 || what.threads > 1024 ||
       what.threads % 32 != 0 || what.blocks % what.blocks_of_cluster != 0 ||

@@ -103,6 +103,46 @@ TEST(sessions, a_call_that_waits_is_refused_in_a_capture_and_leaves_it_valid) {
   EXPECT_EQ(call(gpu, f, 100), "");
 }
 
+/// In a stream always; in a graph behind a node of the same object that lets it, and nowhere else.
+TEST(sessions, start_early_where_it_pays) {
+  simulator::begin(simulator::schedule(1));
+  const fanin::cuda gpu;
+  const fanin::cuda other(gpu.stream());
+  const rising f{5};
+  std::int64_t out = -1;
+  const auto is_early = [&](const auto& view) {
+    const unsigned before = simulator::launches_that_start_early();
+    fanin::parallel_reduce_into(&out, fanin::range(view, 100), f, fanin::sum<std::int64_t>{});
+    return simulator::launches_that_start_early() != before;
+  };
+  const auto with = [&](fanin::cuda_early_start how) { return gpu.with<>({.early_start = how}); };
+  EXPECT_TRUE(is_early(gpu));
+  EXPECT_TRUE(is_early(gpu));
+  EXPECT_FALSE(is_early(with(fanin::cuda_early_start::off)));
+  gpu.synchronize();
+  for (int capture = 0; capture < 2; ++capture) {
+    cudaGraph_t graph = nullptr;
+    cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal);
+    EXPECT_FALSE(is_early(gpu)) << "the first node";
+    EXPECT_TRUE(is_early(gpu));
+    EXPECT_TRUE(is_early(gpu));
+    EXPECT_FALSE(is_early(other)) << "it cannot know that the one before lets it";
+    EXPECT_FALSE(is_early(gpu)) << "the one before is another object's";
+    fanin::parallel_for(fanin::range(gpu, 100), [](std::int64_t) {});
+    EXPECT_FALSE(is_early(gpu)) << "the one before lets nobody begin";
+    cudaMemsetAsync(&out, 0, sizeof(out), gpu.stream());
+    EXPECT_FALSE(is_early(gpu)) << "the one before is no kernel";
+    EXPECT_FALSE(is_early(with(fanin::cuda_early_start::off)));
+    EXPECT_TRUE(is_early(gpu)) << "it lets the next one begin, however it began itself";
+    cudaMemsetAsync(&out, 0, sizeof(out), gpu.stream());
+    EXPECT_TRUE(is_early(with(fanin::cuda_early_start::on)));
+    EXPECT_FALSE(is_early(gpu.with<rows::shared_shuffle>())) << "this strategy never does";
+    EXPECT_FALSE(is_early(gpu));
+    cudaStreamEndCapture(gpu.stream(), &graph);
+    cudaGraphDestroy(graph);
+  }
+}
+
 /// What a graph left in its workspace would pass for units of the next one's first launch: sums of 2^32.
 TEST(sessions, workspace_of_a_graph_that_is_gone_is_as_new) {
   struct large {

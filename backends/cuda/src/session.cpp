@@ -260,11 +260,17 @@ const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   return to;
 }
 
+bool cuda_session::starts_early(const launch_options& options) const {
+  if (!options.can_start_early || options.early_start == cuda_early_start::off) return false;
+  if (options.early_start == cuda_early_start::on || !capturing_) return true;
+  return state_->early_node.node != nullptr && state_->early_node == node_before(state_->stream);
+}
+
 void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** arguments,
                           const launch_options& options) {
   cudaLaunchAttribute attributes[2]{};
   unsigned count = 0;
-  if (options.starts_early) {
+  if (starts_early(options)) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
@@ -280,7 +286,10 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
   config.attrs = attributes;
   config.numAttrs = count;
   const cudaError_t launched = cudaLaunchKernelExC(&config, kernel, arguments);
-  if (launched == cudaSuccess) return;
+  if (launched == cudaSuccess) {
+    if (capturing_) state_->early_node = options.can_start_early ? node_before(state_->stream) : captured_node{};
+    return;
+  }
   static_cast<void>(cudaGetLastError());  // it is thrown
   throw_cuda_error(launched, "cudaLaunchKernelExC(&config, kernel, arguments)", __FILE__, __LINE__);
 }

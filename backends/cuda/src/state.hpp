@@ -38,6 +38,14 @@ struct pinned_block {
   std::size_t bytes = 0;
 };
 
+/// A node of a graph under capture.
+struct captured_node {
+  unsigned long long capture = 0;
+  cudaGraphNode_t node = nullptr;
+
+  friend bool operator==(const captured_node&, const captured_node&) = default;
+};
+
 /// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
 class cuda_state : public std::enable_shared_from_this<cuda_state> {
  public:
@@ -69,6 +77,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;
   cuda_launch last_launch;
+  captured_node early_node;  ///< what was captured last, if it lets the next one start early
   std::atomic<std::int64_t> allocations{0};
 
  private:
@@ -151,6 +160,9 @@ enum class capture_state { none, capturing, of_another };
 /// Whether a stream captures. of_another: it is the legacy default stream, and a stream that waits for that captures;
 /// of all that CUDA then forbids on it, this question alone leaves the capture valid.
 capture_state capture_state_of(cudaStream_t stream);
+
+/// The one node that the next one captured on `stream` will wait for; none where there are several, or it is not known.
+captured_node node_before(cudaStream_t stream) noexcept;
 
 /// A stream of Fanin's own in the current context, for what no stream of the application may see: never destroyed.
 /// Where captures are relaxed.

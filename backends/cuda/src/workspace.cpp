@@ -220,6 +220,24 @@ workspace_memory cuda_state::own_workspace(workspace_block& block, std::size_t b
   return block.view();
 }
 
+captured_node node_before(cudaStream_t stream) noexcept {
+  const last_error_scope last_error;
+  cudaStreamCaptureStatus status{};
+  captured_node before;
+  const cudaGraphNode_t* nodes = nullptr;
+  std::size_t count = 0;
+#if CUDART_VERSION >= 13000
+  const cudaGraphEdgeData* edges = nullptr;
+  const cudaError_t answer =
+      cudaStreamGetCaptureInfo(stream, &status, &before.capture, nullptr, &nodes, &edges, &count);
+#else
+  const cudaError_t answer = cudaStreamGetCaptureInfo_v2(stream, &status, &before.capture, nullptr, &nodes, &count);
+#endif
+  if (answer != cudaSuccess || status != cudaStreamCaptureStatusActive || count != 1) return {};
+  before.node = nodes[0];
+  return before;
+}
+
 workspace_memory cuda_state::captured_workspace(std::size_t bytes) {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;

@@ -190,6 +190,10 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, const cuda_grid_tuning
   }
 }
 
+inline bool leaves_blocks_open(const cuda_tuning& tuning) {
+  return tuning.block_size == 0 && tuning.blocks_per_sm == 0 && tuning.grid_size == 0 && tuning.chunks == 0;
+}
+
 /// As many blocks as the elements need and the device holds, or as the tuning says.
 template <class Strategy, class Composite, class Source>
 void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source, int multiprocessors,
@@ -211,7 +215,7 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
     return static_cast<int>(std::min<std::int64_t>(some, plan.largest_grid));
   };
   if constexpr (plans_parcel_blocks<Strategy, Composite>) {
-    if (tuning == cuda_tuning{}) {
+    if (leaves_blocks_open(tuning)) {
       plan.largest_grid = multiprocessors;
       plan.launch.grid_size = at_most(parcel_block::for_units(units, multiprocessors).is_lone ? 1 : blocks);
       return;
@@ -225,7 +229,7 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   const cuda_grid_tuning measured = grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
   plan.largest_grid = full_grid(tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm);
   plan.launch.grid_size = at_most(blocks);
-  if (tuning == cuda_tuning{} && recipe.thread == cuda_stage::thread::vectorised) {
+  if (leaves_blocks_open(tuning) && recipe.thread == cuda_stage::thread::vectorised) {
     plan_few_blocks<Strategy, Source>(plan, units, measured, full_grid);
   }
   plan.launch.grid_size = at_most((plan.launch.grid_size + cluster_size - 1) / cluster_size * cluster_size);
@@ -257,7 +261,8 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
         std::to_string(facts.compute_capability / 10) + "." + std::to_string(facts.compute_capability % 10));
   }
   check_fits<Strategy, Composite>(facts, plan.launch);
-  plan.options.starts_early = facts.starts_early && starts_early;
+  plan.options.can_start_early = facts.starts_early && starts_early;
+  plan.options.early_start = tuning.early_start;
   plan.options.cluster_size = recipe.cluster_size;
   plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
   return plan;

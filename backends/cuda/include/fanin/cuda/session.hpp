@@ -19,12 +19,23 @@ class cuda_state;  // the library's own
 
 namespace fanin {
 
+/// Whether a reduction may begin before the kernel before it has ended, which it waits for before it reads anything
+/// (programmatic dependent launch; devices of compute capability 9.0 on, and strategies that finish in one launch).
+enum class cuda_early_start {
+  /// Where it pays: in a stream, and in a graph behind a node of the same object. In graphs on an H200 it gains 0.5 to
+  /// 1 us there, and costs 0.2 to 0.4 behind a kernel that lets no other begin.
+  automatic,
+  on,
+  off,
+};
+
 /// What a call asks for beyond its strategy's own choice. 0 means: as the strategy says.
 struct cuda_tuning {
   int block_size = 0;     ///< threads a block: 32 to 1024, a multiple of 32
   int blocks_per_sm = 0;  ///< blocks on each multiprocessor at most (the device may hold fewer)
   int grid_size = 0;      ///< blocks of the launch, whatever the number of elements; for persistent grids
   int chunks = 0;         ///< n of fold_n
+  cuda_early_start early_start = cuda_early_start::automatic;
 
   friend bool operator==(const cuda_tuning&, const cuda_tuning&) = default;
 };
@@ -103,7 +114,8 @@ class cuda_session {
   const void* fetch(const void* from, std::size_t bytes);
 
   struct launch_options {
-    bool starts_early = false;
+    bool can_start_early = false;
+    cuda_early_start early_start = cuda_early_start::automatic;
     int cluster_size = 1;
   };
   void launch(const void* kernel, const cuda_launch& launch, void** arguments, const launch_options& options);
@@ -112,6 +124,7 @@ class cuda_session {
 
  private:
   void go_to_device(const char* call);
+  bool starts_early(const launch_options& options) const;
 
   cuda_state* state_;
   std::unique_lock<std::mutex> lock_;
