@@ -45,6 +45,17 @@ void use(fanin::cuda& gpu, double* out) {
   const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
   fanin::parallel_reduce_into(out, fanin::range(view, 10), element{}, candidate{});
 }
+#elif defined(FINISHED_BY_A_STRATEGY_THAT_FINISHES_ON_THE_HOST)
+double use(fanin::cuda& gpu) {
+  const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
+  return fanin::parallel_reduce(fanin::range(view, 10), element{},
+                                fanin::finished([] FANIN_FUNCTION(double sum) { return sum / 10; }, candidate{}));
+}
+#elif defined(FINISHED_BY_A_PLAIN_LAMBDA)
+double use(fanin::cuda& gpu) {
+  return fanin::parallel_reduce(fanin::range(gpu, 10), element{},
+                                fanin::finished([](double sum) { return sum / 10; }, candidate{}));
+}
 #elif defined(LARGE_ACCUMULATOR)
 struct counters {
   int count[10'241];

@@ -130,16 +130,14 @@ enum class stages { all, own };
 template <class... T>
 struct list {};
 
-/// A call for every strategy of a list.
-template <stages Which, class... Strategy, class Input, class... Reducer>
-void add_calls(std::vector<call>& calls, list<Strategy...>, const std::string& what, const Input& input,
-               const Reducer&... reducers) {
-  const auto add = [&]<class Row>(std::type_identity<Row>) {
+/// A call for every strategy of a list: run(row, gpu, request).
+template <stages Which, class... Strategy, class Run>
+void add_rows(std::vector<call>& calls, list<Strategy...>, const std::string& what, std::size_t most_elements,
+              const Run& run) {
+  const auto add = [&]<class Row>(std::type_identity<Row> row) {
     calls.push_back({std::string(Row::name) + " finished by " + to_string(Row::recipe.grid) + ", " + what, Row::recipe,
-                     input.elements->size() - most_starts,
-                     [input, reducers...](const fanin::cuda& gpu, const request& asked) {
-                       return run_call<Row>(gpu, input, asked, reducers...);
-                     }});
+                     most_elements,
+                     [run, row](const fanin::cuda& gpu, const request& asked) { return run(row, gpu, asked); }});
   };
   const auto add_stages = [&]<class Row>(std::type_identity<Row>) {
     using fanin::cuda_stage::grid;
@@ -157,6 +155,17 @@ void add_calls(std::vector<call>& calls, list<Strategy...>, const std::string& w
     add_one(std::integral_constant<grid, grid::launch_per_halving>{});
   };
   (add_stages(std::type_identity<Strategy>{}), ...);
+}
+
+/// The same for reducers over an input.
+template <stages Which, class... Strategy, class Input, class... Reducer>
+void add_calls(std::vector<call>& calls, list<Strategy...> rows, const std::string& what, const Input& input,
+               const Reducer&... reducers) {
+  add_rows<Which>(
+      calls, rows, what, input.elements->size() - most_starts,
+      [input, reducers...]<class Row>(std::type_identity<Row>, const fanin::cuda& gpu, const request& asked) {
+        return run_call<Row>(gpu, input, asked, reducers...);
+      });
 }
 
 template <class... Strategy>
@@ -194,5 +203,6 @@ std::vector<call> calls_of_wide();
 std::vector<call> calls_of_states();
 std::vector<call> calls_of_parcels();
 std::vector<call> calls_of_edges();
+std::vector<call> calls_of_updates();
 
 }  // namespace simulator_test

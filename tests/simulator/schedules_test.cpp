@@ -31,6 +31,7 @@ TEST(simulated, large_blocks) {
   });
 }
 TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 40); }
+TEST(simulated, updates) { run_schedules(calls_of_updates(), 20); }
 
 }  // namespace
 }  // namespace simulator_test

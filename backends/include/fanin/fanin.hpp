@@ -11,6 +11,7 @@
 #include <fanin/build_info.hpp>
 #include <fanin/config.hpp>
 #include <fanin/error.hpp>
+#include <fanin/finished.hpp>
 #include <fanin/macros.hpp>
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || FANIN_DETAIL_EXCESS_PRECISION
 #include <fanin/detail/exact_refused.hpp>

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/finished_composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
 #include <fanin/error.hpp>
@@ -43,9 +44,9 @@ void check_destination(const Result* out, const char* call) {
 template <class Exec, class F, class... Reducer>
 detail::result_t<Reducer...> parallel_reduce(detail::call_label label, const range_policy<Exec>& range, const F& f,
                                              const Reducer&... reducers) {
-  detail::check_functor<F, Reducer...>();
-  return backend<Exec>::reduce(range.handle(), label.get(), range.first(), range.size(), f,
-                               detail::make_composite(reducers...));
+  const auto all = detail::make_composite(reducers...);
+  all.template check_functor<F>();
+  return backend<Exec>::reduce(range.handle(), label.get(), range.first(), range.size(), f, all);
 }
 
 /// The same without a label (labels name the call for profilers: an NVTX range on CUDA, Kokkos's own on Kokkos).
@@ -63,11 +64,11 @@ detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, co
 template <class Exec, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
                           const F& f, const Reducer&... reducers) {
-  detail::check_functor<F, Reducer...>();
+  const auto all = detail::make_composite(reducers...);
+  all.template check_functor<F>();
   detail::check_destination(out, "fanin::parallel_reduce_into");
   backend<Exec>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
-  backend<Exec>::reduce_into(range.handle(), label.get(), out, range.first(), range.size(), f,
-                             detail::make_composite(reducers...));
+  backend<Exec>::reduce_into(range.handle(), label.get(), out, range.first(), range.size(), f, all);
 }
 
 template <class Exec, class F, class... Reducer>

@@ -10,6 +10,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/bitwise_copyable.hpp>
 #include <fanin/detail/reducer_types.hpp>
+#include <fanin/finished.hpp>
 #include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
 
@@ -112,7 +113,11 @@ concept takes_batch_unless_const =
 /// Says in words what a type lacks to be a reducer; instantiated by every entry point.
 template <class R>
 struct check_reducer {
-  static_assert(has_value_type<R>, "fanin: this is no reducer: it does not name a value_type (what f(i) gives)");
+  static_assert(!is_finished<R>,
+                "fanin: finished(g, reducers...) stands alone: give it all reducers of the call, or, where results are "
+                "merged, merge those of its reducers");
+  static_assert(has_value_type<R> || is_finished<R>,
+                "fanin: this is no reducer: it does not name a value_type (what f(i) gives)");
   static constexpr bool is_complete = [] {
     if constexpr (has_value_type<R>) {
       using accumulator = reducer_accumulator_t<R>;

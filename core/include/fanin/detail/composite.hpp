@@ -47,6 +47,11 @@ struct parcel_of<R> {
   using type = typename gathering_t<R>::partial_type;
 };
 
+template <class... Reducer>
+struct composite;
+template <class... Reducer>
+constexpr composite<Reducer...> make_composite(const Reducer&... reducers);
+
 /// One or several reducers as one: what every backend reduces with. The order of calls is
 ///     accumulator spill = identity();  state s = begin(spill);  accumulate(f, s, i)...;  finish(s, spill);
 /// after which the spill is what one thread (or, where it is shared, one block) contributes; then join and result.
@@ -60,6 +65,8 @@ struct composite {
   using accumulator_type = tuple<reducer_accumulator_t<Reducer>...>;
   using state_type = tuple<reducer_state_t<Reducer>...>;
   using result_type = result_t<Reducer...>;
+  /// Whether a function makes the result of the reducers' results, on the backend: see finished_composite.
+  static constexpr bool is_finished = false;
   template <std::size_t I>
   using reducer_type = typename std::tuple_element<I, tuple<Reducer...>>::type;
   template <std::size_t I>
@@ -68,6 +75,8 @@ struct composite {
   static constexpr bool has_spill = gathering_at<I>::has_spill;
   static constexpr bool has_any_spill = (gathering_t<Reducer>::has_spill || ...);
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
+  template <class F>
+  static constexpr bool takes_accumulator = functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator;
   template <class T>
   static constexpr bool takes_any_spans = (takes_batch<Reducer, span_batch<T>> || ...);
   static constexpr std::size_t largest_accumulator = largest({sizeof(reducer_accumulator_t<Reducer>)...});
@@ -106,13 +115,34 @@ struct composite {
   }
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
-      if constexpr (size == 1) {
-        return result_value(get<0>(reducers), get<0>(acc));
-      } else {
-        return {{{result_value(get<I>(reducers), get<I>(acc))}...}};
-      }
+      return of_results(result_value(get<I>(reducers), get<I>(acc))...);
     }(indices{});
   }
+  constexpr result_type result_on_host(const accumulator_type& acc) const { return result(acc); }
+  /// What the call gives, of what the reducers give.
+  FANIN_FUNCTION static constexpr result_type of_results(const reducer_result_t<Reducer>&... results) {
+    if constexpr (size == 1) {
+      return (results, ...);
+    } else {
+      return {{{results}...}};
+    }
+  }
+
+  /// Refuses, in words, a functor that no call with these reducers takes.
+  template <class F>
+  static constexpr void check_functor() {
+    detail::check_functor<F, Reducer...>();
+  }
+  /// This without what is done with the results.
+  constexpr const composite& plain() const { return *this; }
+  /// The same with change(reducer) in each one's place.
+  template <class Change>
+  constexpr auto changed(const Change& change) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return make_composite(change(get<I>(reducers))...);
+    }(indices{});
+  }
+
   FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill) const { return begin_of(spill, indices{}); }
   /// What the state holds goes to the spill, which reducers without one overwrite.
   FANIN_FUNCTION constexpr void finish(state_type& state, accumulator_type& spill) const {
@@ -124,7 +154,7 @@ struct composite {
   /// One index: f(i, acc&...) or the value f(i), for every reducer the same or one each from a fanin::tuple.
   template <class F>
   FANIN_FUNCTION constexpr void accumulate(const F& f, state_type& state, std::int64_t i) const {
-    if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+    if constexpr (takes_accumulator<F>) {
       call(f, state, i, indices{});
     } else {
       fold(state, f(i), i);
@@ -134,7 +164,7 @@ struct composite {
   /// The same for a host's own loop: f may be callable on the host alone, also in a unit that nvcc compiles.
   template <class F>
   constexpr void accumulate_on_host(const F& f, state_type& state, std::int64_t i) const {
-    if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
+    if constexpr (takes_accumulator<F>) {
       call_on_host(f, state, i, indices{});
     } else {
       fold(state, f(i), i);

@@ -55,11 +55,11 @@ struct cuda_backend : cuda_calls {
 #endif
   }
 
-  template <class T, class... Reducer>
-  static result_t<Reducer...> reduce_span(const cuda_handle& handle, const char* label, const T* data,
-                                          std::int64_t count, const composite<Reducer...>& c) {
-    if constexpr (stands_in_library<T, Reducer...>) {
-      return cuda_span_reduction<Reducer...>::reduce(handle, label, data, count, get<0>(c.reducers));
+  template <class T, class Composite>
+  static typename Composite::result_type reduce_span(const cuda_handle& handle, const char* label, const T* data,
+                                                     std::int64_t count, const Composite& c) {
+    if constexpr (stands_in_library<T, Composite>) {
+      return in_library<Composite>::reduce(handle, label, data, count, get<0>(c.reducers));
     } else {
 #if defined(__CUDACC__)
       return with_span_source(data, count, [&](const auto& source) {
@@ -71,11 +71,11 @@ struct cuda_backend : cuda_calls {
     }
   }
 
-  template <class T, class... Reducer>
-  static void reduce_span_into(const cuda_handle& handle, const char* label, result_t<Reducer...>* out, const T* data,
-                               std::int64_t count, const composite<Reducer...>& c) {
-    if constexpr (stands_in_library<T, Reducer...>) {
-      cuda_span_reduction<Reducer...>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
+  template <class T, class Composite>
+  static void reduce_span_into(const cuda_handle& handle, const char* label, typename Composite::result_type* out,
+                               const T* data, std::int64_t count, const Composite& c) {
+    if constexpr (stands_in_library<T, Composite>) {
+      in_library<Composite>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
     } else {
 #if defined(__CUDACC__)
       with_span_source(data, count, [&](const auto& source) {
@@ -100,10 +100,13 @@ struct cuda_backend : cuda_calls {
   }
 
  private:
-  template <class T, class... Reducer>
+  template <class T, class Composite>
   static constexpr bool stands_in_library =
-      std::is_same_v<Strategy, cuda_strategy::one_pass> && sizeof...(Reducer) == 1 &&
-      ((is_precompiled<Reducer> && std::is_same_v<T, typename Reducer::value_type>) && ...);
+      std::is_same_v<Strategy, cuda_strategy::one_pass> && Composite::size == 1 && !Composite::is_finished &&
+      is_precompiled<typename Composite::template reducer_type<0>> &&
+      std::is_same_v<T, typename Composite::template reducer_type<0>::value_type>;
+  template <class Composite>
+  using in_library = cuda_span_reduction<typename Composite::template reducer_type<0>>;
 
   // Of units that no CUDA compiler reads.
   template <class F>

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/functor.hpp>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/session.hpp>
@@ -12,13 +13,20 @@
 /// What the calls of the front ends do on CUDA.
 namespace fanin::detail {
 
-/// Refuses, in words, what no strategy reduces.
+/// Refuses, in words, what this strategy does not reduce.
 template <class Strategy, class Composite>
 constexpr void check_reducers() {
   check_accumulators_fit<accumulators_in_block<Strategy, Composite>>();
   static_assert(!computes_long_doubles<Composite>,
                 "fanin: long double is no type for the CUDA backend: a device computes it as double; sum doubles, or "
                 "reduce on a host");
+  if constexpr (Composite::is_finished) {
+    check_device_functor<typename Composite::finish_type>();
+    static_assert(
+        is_stream_ordered(Strategy::recipe),
+        "fanin: this strategy finishes on the host, and finished(g, reducers...) calls g on the device: use a "
+        "strategy with another grid stage (cuda_strategy::finished_by)");
+  }
 }
 
 /// Reduces and waits for the value.
@@ -27,12 +35,14 @@ typename Composite::result_type reduce_blocking(const cuda_handle& handle, const
                                                 const Composite& c) {
   check_reducers<Strategy, Composite>();
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce");
-  if (source.count == 0) {
-    cuda_launch nothing;
-    nothing.strategy = Strategy::name;
-    nothing.launches = 0;
-    session.record(nothing);
-    return c.result(c.identity());
+  if constexpr (!Composite::is_finished) {
+    if (source.count == 0) {
+      cuda_launch nothing;
+      nothing.strategy = Strategy::name;
+      nothing.launches = 0;
+      session.record(nothing);
+      return c.result(c.identity());
+    }
   }
   return grid_stage_of<Strategy, Composite>::reduce(session, handle.tuning, source, c);
 }

@@ -113,14 +113,15 @@ typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const 
     if constexpr (through_workspace<Space, Composite>) {
       using slot = kokkos_slot<typename Composite::accumulator_type>;
       using memory_space = typename Space::memory_space;
-      const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c);
+      const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
       Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
                         Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
       space.fence("fanin::parallel_reduce: for the value");
     } else {
-      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c, &total);
+      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c.plain(),
+                                                                &total);
     }
-    return c.result(total.value);
+    return c.result_on_host(total.value);
   });
 }
 
@@ -136,10 +137,11 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
     launch_alone(space, [&] {
       slot* total = nullptr;
       if constexpr (through_workspace<Space, Composite>) {
-        total = reduce_through_workspace(state, space, label.get(), first, count, f, c);
+        total = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
       } else {
         total = static_cast<slot*>(state.workspace(sizeof(slot)));
-        reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f, c, total);
+        reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f, c.plain(),
+                                                            total);
       }
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),
                            kokkos_result_functor<Composite>{c, total, out});

@@ -61,10 +61,11 @@ struct backend<serial> {
   static typename Composite::result_type reduce(serial exec, const char*, std::int64_t first, std::int64_t count,
                                                 const F& f, const Composite& c) {
     switch (exec.order()) {
-      case serial_order::left_to_right: return c.result(left_to_right(first, count, f, c));
+      case serial_order::left_to_right: return c.result_on_host(left_to_right(first, count, f, c.plain()));
       case serial_order::recursive_halving:
-        return c.result(count > 1 ? halving(first, count, f, c) : left_to_right(first, count, f, c));
-      default: return c.result(detail::host::fold(f, c, first, first + count));
+        return c.result_on_host(count > 1 ? halving(first, count, f, c.plain())
+                                          : left_to_right(first, count, f, c.plain()));
+      default: return c.result_on_host(detail::host::fold(f, c.plain(), first, first + count));
     }
   }
 
@@ -77,9 +78,11 @@ struct backend<serial> {
   template <class T, class Composite>
   static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
                                                      const Composite& c) {
-    if (exec.order() == serial_order::lanes) return c.result(detail::host::fold_span(data, c, 0, count));
+    if (exec.order() == serial_order::lanes)
+      return c.result_on_host(detail::host::fold_span(data, c.plain(), 0, count));
     if constexpr (Composite::template takes_any_spans<T>) {
-      if (exec.order() == serial_order::left_to_right) return c.result(left_to_right_span(data, count, c));
+      if (exec.order() == serial_order::left_to_right)
+        return c.result_on_host(left_to_right_span(data, count, c.plain()));
     }
     return reduce(exec, label, 0, count, element<T>{data}, c);
   }

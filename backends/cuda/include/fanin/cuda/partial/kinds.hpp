@@ -71,6 +71,9 @@ inline constexpr bool computes_long_doubles<composite<Reducer...>> =
     ((std::is_same_v<reducer_value_t<Reducer>, long double> ||
       std::is_same_v<reducer_accumulator_t<Reducer>, long double>) ||
      ...);
+template <class Composite>
+  requires Composite::is_finished
+inline constexpr bool computes_long_doubles<Composite> = computes_long_doubles<typename Composite::plain_type>;
 
 /// Refuses what does not fit, with the bytes in the compiler's own words (Bytes).
 template <std::size_t Bytes>

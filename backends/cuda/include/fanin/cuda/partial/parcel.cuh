@@ -120,11 +120,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
         return result_value(by, get<K>(parcel));
       }
     };
-    if constexpr (Composite::size == 1) {
-      return result_one(index<0>{});
-    } else {
-      return for_all(result_one);
-    }
+    return
+        [&]<std::size_t... K>(std::index_sequence<K...>) { return c.of_results(result_one(index<K>{})...); }(indices{});
   }
 
  private:

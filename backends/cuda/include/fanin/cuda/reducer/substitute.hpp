@@ -2,9 +2,7 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <type_traits>
-#include <utility>
 
 #include <fanin/cuda/reducer/joins_alike.hpp>
 #include <fanin/cuda/reducer/ordered.hpp>
@@ -79,28 +77,23 @@ constexpr auto substitute_reducer(const R& reducer) {
   }
 }
 
-template <class... Reducer>
-constexpr auto substitute_composite(const composite<Reducer...>& c) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return make_composite(substitute_reducer(get<I>(c.reducers))...);
-  }(std::index_sequence_for<Reducer...>{});
+template <class Composite>
+constexpr auto substitute_composite(const Composite& c) {
+  return c.changed([](const auto& reducer) { return substitute_reducer(reducer); });
 }
 
 /// The same for a functor. Where it takes accumulators, only by reducers that have the same.
-template <class F, class... Reducer>
-constexpr auto substitute_composite_for(const composite<Reducer...>& c) {
-  if constexpr (functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator) {
-    const auto with_its_accumulator = []<class R>(const R& reducer) {
+template <class F, class Composite>
+constexpr auto substitute_composite_for(const Composite& c) {
+  if constexpr (Composite::template takes_accumulator<F>) {
+    return c.changed([]<class R>(const R& reducer) {
       using other = typename substitute<R>::type;
       if constexpr (std::is_same_v<reducer_state_t<other>, reducer_state_t<R>>) {
         return substitute_reducer(reducer);
       } else {
         return reducer;
       }
-    };
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return make_composite(with_its_accumulator(get<I>(c.reducers))...);
-    }(std::index_sequence_for<Reducer...>{});
+    });
   } else {
     return substitute_composite(c);
   }

@@ -146,7 +146,10 @@ struct transformed_source {
   template <int Rows, class Composite, int... K>
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
                        std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, K...>) const {
-    const value_type values[] = {value_in<K % width>(v[K / width], std::index_sequence_for<T...>{})...};
+    // f is called for rows that there are, and no more.
+    const value_type values[Rows * width] = {(K < width || K / width < rows)
+                                                 ? value_in<K % width>(v[K / width], std::index_sequence_for<T...>{})
+                                                 : values[K % width]...};
     c.fold_batch(state, tile_batch<Rows, width, value_type>{values, head + at * width, step * width, rows});
   }
   template <int K, std::size_t... I>

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/composite.hpp>
+#include <fanin/finished.hpp>
+
+namespace fanin::detail {
+
+/// `void` where g does not take the results: see result_of_all.
+template <class G, class... Result>
+struct result_of_finish {
+  using type = void;
+};
+template <class G, class... Result>
+  requires std::is_invocable_v<const G&, const Result&...>
+struct result_of_finish<G, Result...> {
+  using type = std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>;
+};
+template <class G, has_value_type... Reducer>
+struct result_of_all<finished_reducers<G, Reducer...>> : result_of_finish<G, reducer_result_t<Reducer>...> {};
+
+/// Reducers whose results g makes the call's result of, once and on the backend. They fold and join as without g.
+template <class G, class... Reducer>
+struct finished_composite : composite<Reducer...> {
+  static_assert(check_finish<G, reducer_result_t<Reducer>...>());
+
+  using plain_type = composite<Reducer...>;
+  using finish_type = G;
+  using accumulator_type = typename plain_type::accumulator_type;
+  using result_type = typename result_of_finish<G, reducer_result_t<Reducer>...>::type;
+  static constexpr bool is_finished = true;
+
+  G g;
+
+  FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
+      return of_results(result_value(get<I>(this->reducers), get<I>(acc))...);
+    }(typename plain_type::indices{});
+  }
+  FANIN_FUNCTION constexpr result_type of_results(const reducer_result_t<Reducer>&... results) const {
+    return g(results...);
+  }
+  /// The same where g may be callable on the host alone, also in a unit that nvcc compiles.
+  constexpr result_type result_on_host(const accumulator_type& acc) const {
+    return on_host(acc, typename plain_type::indices{});
+  }
+
+  template <class Change>
+  constexpr auto changed(const Change& change) const {
+    return with(plain_type::changed(change));
+  }
+
+ private:
+  template <class... Other>
+  constexpr finished_composite<G, Other...> with(const composite<Other...>& others) const {
+    return {others, g};
+  }
+  template <std::size_t... I>
+  constexpr result_type on_host(const accumulator_type& acc, std::index_sequence<I...>) const {
+    return g(result_value(get<I>(this->reducers), get<I>(acc))...);
+  }
+};
+
+template <class G, class... Reducer>
+constexpr finished_composite<G, Reducer...> make_composite(const finished_reducers<G, Reducer...>& finished) {
+  return {{finished.reducers}, finished.g};
+}
+
+}  // namespace fanin::detail

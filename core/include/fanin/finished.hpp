@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <type_traits>
+
+#include <fanin/bitwise_copyable.hpp>
+#include <fanin/detail/reducer_types.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/tuple.hpp>
+
+namespace fanin {
+
+/// What finished() gives: stands in a call where its reducers would, and alone.
+template <class G, class... Reducer>
+struct finished_reducers {
+  G g;
+  tuple<Reducer...> reducers;
+};
+
+/// g(results...) as the result of a call: finished(g, sum<double>{}, max<double>{}) calls g once with both results, and
+/// what it gives is what the call gives.
+///
+/// g runs on the backend, in one thread, when all indices are reduced: on CUDA at the end of the same launch (of the
+/// last one where a strategy makes several), on Kokkos's devices in a kernel of its own behind the reduction, on hosts
+/// in the calling thread. Exactly once, for an empty range too, of which it gets the identities' results; of a captured
+/// call once a replay. Through pointers that it captured it may read what earlier calls on the object left in the
+/// backend's memory, the destination of this one included, and write what later ones read. What f writes in this call
+/// it may not see: that is there for later calls.
+///
+/// g is callable as const with the results in the order of the reducers, copyable, for the backend as f is
+/// (FANIN_LAMBDA), and does not throw on devices. What it gives is bitwise copyable and has a default constructor. Bits
+/// as those of the reducers. Refused by the compiler: reducers beside finished(...), and strategies of CUDA's that
+/// finish on the host. Results have no merge(): merge those of the reducers, and finish then.
+template <class G, class... Reducer>
+constexpr finished_reducers<G, Reducer...> finished(const G& g, const Reducer&... reducers) {
+  return {g, {{{reducers}...}}};
+}
+
+namespace detail {
+
+template <class R>
+inline constexpr bool is_finished = false;
+template <class G, class... Reducer>
+inline constexpr bool is_finished<finished_reducers<G, Reducer...>> = true;
+
+/// Refuses, in words, what g lacks.
+template <class G, class... Result>
+constexpr bool check_finish() {
+  static_assert(sizeof...(Result) > 0, "fanin: finished(g, reducers...) needs at least one reducer");
+  static_assert(!std::is_function_v<G>, "fanin: a function is no functor: give its address, &g");
+  static_assert(std::is_copy_constructible_v<G>,
+                "fanin: the function of finished(g, reducers...) must be copyable: it travels to the backend");
+  static_assert(std::is_invocable_v<const G&, const Result&...>,
+                "fanin: the function of finished(g, reducers...) must be callable, as const, with the results of the "
+                "reducers, one argument each");
+  if constexpr (std::is_invocable_v<const G&, const Result&...>) {
+    using given = std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>;
+    static_assert(!std::is_void_v<given>,
+                  "fanin: the function of finished(g, reducers...) gives nothing: return the call's result");
+    static_assert(is_bitwise_copyable_v<given>,
+                  "fanin: what the function of finished(g, reducers...) gives must be trivially copyable, or say that "
+                  "it is bitwise copyable (fanin::is_bitwise_copyable)");
+    static_assert(std::is_void_v<given> || std::is_default_constructible_v<given>,
+                  "fanin: what the function of finished(g, reducers...) gives must have a default constructor");
+  }
+  return true;
+}
+
+}  // namespace detail
+
+}  // namespace fanin
