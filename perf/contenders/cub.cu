@@ -2,6 +2,8 @@
 
 // CUB's device-wide reductions, with temporary storage allocated once.
 
+#include <thrust/iterator/counting_iterator.h>
+
 #include <cub/device/device_reduce.cuh>
 #include <cub/version.cuh>
 #include <cuda/std/functional>
@@ -18,21 +20,22 @@ template <class T, operation Op>
 class cub_reduction {
  public:
   explicit cub_reduction(const workload& work) : stream_(static_cast<cudaStream_t>(work.stream)) {
-    FANIN_PERF_CHECK(call_cub(nullptr, work.x<T>(0), work.n, nullptr, nullptr));
+    FANIN_PERF_CHECK(call_cub(nullptr, work.x<T>(0), work.y<T>(0), work.n, nullptr, nullptr));
     storage_.emplace(bytes_);
   }
 
-  void enqueue(const T* x, const T*, std::int64_t n, slot<T>* to) {
-    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, &to->value, &to->index));
+  void enqueue(const T* x, const T* y, std::int64_t n, slot<T>* to) {
+    FANIN_PERF_CHECK(call_cub(storage_->data(), x, y, n, &to->value, &to->index));
   }
-  void enqueue(const T* x, const T*, std::int64_t n, T* to) {
+  void enqueue(const T* x, const T* y, std::int64_t n, T* to) {
     static_assert(!has_index(Op));
-    FANIN_PERF_CHECK(call_cub(storage_->data(), x, n, to, nullptr));
+    FANIN_PERF_CHECK(call_cub(storage_->data(), x, y, n, to, nullptr));
   }
 
  private:
   // Without storage it only asks how much is needed.
-  cudaError_t call_cub(void* storage, const T* x, std::int64_t n, T* value, [[maybe_unused]] std::int64_t* index) {
+  cudaError_t call_cub(void* storage, const T* x, [[maybe_unused]] const T* y, std::int64_t n, T* value,
+                       [[maybe_unused]] std::int64_t* index) {
     using reduce = cub::DeviceReduce;
     if constexpr (Op == operation::sum) {
       return reduce::Sum(storage, bytes_, x, value, n, stream_);
@@ -44,6 +47,11 @@ class cub_reduction {
       return reduce::ArgMin(storage, bytes_, x, value, index, n, stream_);
     } else if constexpr (Op == operation::max_loc) {
       return reduce::ArgMax(storage, bytes_, x, value, index, n, stream_);
+    } else if constexpr (Op == operation::dot) {
+      // Of two arrays there is no call: x[i] * y[i] of a counting iterator.
+      const thrust::counting_iterator<std::int64_t> indices(0);
+      return reduce::TransformReduce(storage, bytes_, indices, value, n, cuda::std::plus<T>{}, element_product<T>{x, y},
+                                     T{}, stream_);
     } else {
       return reduce::TransformReduce(storage, bytes_, x, value, n, cuda::std::plus<T>{}, square<T>{}, T{}, stream_);
     }
@@ -78,9 +86,8 @@ class cub_reduction<T, operation::several> {
 struct cub_library {
   template <class T, operation Op>
   static constexpr bool offers() {
-    if (Op == operation::several) return std::is_floating_point_v<T>;
-    return !std::is_unsigned_v<T> && Op != operation::dot &&
-           (sizeof(T) == 4 || Op != operation::sum_of_squares || std::is_floating_point_v<T>);
+    if (Op == operation::several || Op == operation::dot) return std::is_floating_point_v<T>;
+    return !std::is_unsigned_v<T> && (sizeof(T) == 4 || Op != operation::sum_of_squares || std::is_floating_point_v<T>);
   }
 
   template <class T, operation Op>

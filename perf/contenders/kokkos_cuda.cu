@@ -71,6 +71,8 @@ void add_kokkos_cuda(registry& to) {
   contender who = kokkos_described("kokkos-cuda", place::gpu);
   who.lanes = 16384;
   who.to = destination::device;
+  who.capturable = true;
+  who.several_waits = true;
   to.add(of_family(who, kokkos_on_cuda{.to_host = false}));
   who.to = destination::host;
   to.add(of_family(who, kokkos_on_cuda{.to_host = true}));

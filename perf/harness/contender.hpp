@@ -65,6 +65,7 @@ struct contender {
   place where = place::one_thread;
   destination to = destination::host;
   bool capturable = false;     ///< to the device: its calls can be captured into a CUDA graph
+  bool several_waits = false;  ///< capturable, but for operation::several
   bool is_baseline = false;    ///< plain Kokkos at its best, what ratios refer to
   bool is_peer = false;        ///< of the libraries that every other row gets a ratio to
   bool smallest_index = true;  ///< false: any index of the extreme value is right
@@ -86,7 +87,8 @@ struct contender {
     if (where != place::gpu) return {timing::host};
     if (to == destination::host) return {timing::blocking};
     if (!capturable) return {timing::calls};
-    return {timing::calls, timing::graph};
+    return {timing::calls,        timing::graph,           timing::between_small, timing::between_small_hot,
+            timing::between_axpy, timing::between_axpy_hot};
   }
 };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "harness/captured_calls.hpp"
@@ -21,6 +23,7 @@ constexpr int loads_in_flight = 4;
 constexpr int blocks_per_multiprocessor = 4;
 constexpr std::int64_t caches_to_read = 8;  // by time_cold(), in a pass
 constexpr int most_cold_passes = 64;
+constexpr int user_threads = 256;
 
 template <class T>
 __global__ void fill_kernel(T* values, std::int64_t count, std::uint64_t seed) {
@@ -51,6 +54,14 @@ __global__ void __launch_bounds__(read_threads, blocks_per_multiprocessor)
 }
 
 __global__ void empty_kernel() {}
+
+__global__ void small_kernel(unsigned* counts) { ++counts[threadIdx.x]; }
+
+template <class T>
+__global__ void axpy_kernel(T a, const T* x, T b, T* y, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = wrapping_sum(product(a, x[i]), product(b, y[i]));
+}
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -88,11 +99,15 @@ class cuda_device final : public device {
     FANIN_PERF_CHECK(cudaEventCreate(&begin_));
     FANIN_PERF_CHECK(cudaEventCreate(&end_));
     FANIN_PERF_CHECK(cudaMalloc(&sink_, sizeof(unsigned)));
+    FANIN_PERF_CHECK(cudaMalloc(&counts_, user_threads * sizeof(unsigned)));
+    FANIN_PERF_CHECK(cudaMemset(counts_, 0, user_threads * sizeof(unsigned)));
   }
 
   // Freeing can only fail after an error that was reported before.
   ~cuda_device() override {
+    cudaFree(counts_);
     cudaFree(sink_);
+    cudaFree(copy_);
     cudaFree(pool_);
     cudaEventDestroy(begin_);
     cudaEventDestroy(end_);
@@ -102,16 +117,13 @@ class cuda_device final : public device {
   const device_facts& facts() const override { return facts_; }
   void* stream() override { return stream_; }
 
-  std::byte* pool(std::int64_t bytes) override {
-    if (bytes > pool_bytes_) {
-      FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
-      FANIN_PERF_CHECK(cudaFree(pool_));
-      pool_ = nullptr;
-      pool_bytes_ = 0;
-      FANIN_PERF_CHECK(cudaMalloc(&pool_, static_cast<std::size_t>(bytes)));
-      pool_bytes_ = bytes;
-    }
-    return static_cast<std::byte*>(pool_);
+  std::byte* pool(std::int64_t bytes) override { return at_least(bytes, pool_, pool_bytes_); }
+
+  std::byte* copy_pool() override {
+    std::byte* const copy = at_least(pool_bytes_, copy_, copy_bytes_);
+    const auto bytes = static_cast<std::size_t>(pool_bytes_);
+    FANIN_PERF_CHECK(cudaMemcpyAsync(copy, pool_, bytes, cudaMemcpyDeviceToDevice, stream_));
+    return copy;
   }
 
   void fill(element type, std::uint64_t seed) override {
@@ -137,6 +149,26 @@ class cuda_device final : public device {
       filled += more;
     }
     FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
+  }
+
+  void enqueue_small() override {
+    small_kernel<<<1, user_threads, 0, stream_>>>(counts_);
+    FANIN_PERF_CHECK(cudaGetLastError());
+  }
+
+  void enqueue_axpy(element type, int a, const std::byte* x, int b, std::byte* y, std::int64_t n) override {
+    with_type(type, [&](auto t) {
+      using value = typename decltype(t)::type;
+      if constexpr (has_all_operations<value>) {
+        const auto blocks = static_cast<unsigned>((n + user_threads - 1) / user_threads);
+        axpy_kernel<value><<<blocks, user_threads, 0, stream_>>>(static_cast<value>(a),
+                                                                 reinterpret_cast<const value*>(x),
+                                                                 static_cast<value>(b), reinterpret_cast<value*>(y), n);
+        FANIN_PERF_CHECK(cudaGetLastError());
+      } else {
+        throw std::runtime_error("there is no axpy of " + std::string(name(type)));
+      }
+    });
   }
 
   double time(const std::function<void()>& enqueue) override {
@@ -198,6 +230,18 @@ class cuda_device final : public device {
   }
 
  private:
+  std::byte* at_least(std::int64_t bytes, void*& memory, std::int64_t& size) {
+    if (bytes > size) {
+      FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
+      FANIN_PERF_CHECK(cudaFree(memory));
+      memory = nullptr;
+      size = 0;
+      FANIN_PERF_CHECK(cudaMalloc(&memory, static_cast<std::size_t>(bytes)));
+      size = bytes;
+    }
+    return static_cast<std::byte*>(memory);
+  }
+
   // As many of the bytes as fill tiles, from a multiple of 256 on; returns how many these are.
   std::int64_t enqueue_read(std::int64_t from, std::int64_t bytes) {
     constexpr std::int64_t tile_bytes = read_threads * loads_in_flight * 16;
@@ -214,8 +258,11 @@ class cuda_device final : public device {
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
   void* pool_ = nullptr;
+  void* copy_ = nullptr;
   unsigned* sink_ = nullptr;
+  unsigned* counts_ = nullptr;
   std::int64_t pool_bytes_ = 0;
+  std::int64_t copy_bytes_ = 0;
 };
 
 }  // namespace

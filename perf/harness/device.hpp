@@ -40,6 +40,15 @@ class device {
   virtual void fill(element type, std::uint64_t seed) = 0;
   virtual void fill_copies(const std::byte* source, std::int64_t bytes, std::int64_t stride) = 0;
 
+  /// A second pool, that kernels may write, with what the first one holds now.
+  virtual std::byte* copy_pool() = 0;
+
+  /// Puts a kernel of one block on the stream, which touches memory of its own.
+  virtual void enqueue_small() = 0;
+
+  /// y[i] = a * x[i] + b * y[i] of n numbers of 32 or 64 bits, on the stream; a thread an element.
+  virtual void enqueue_axpy(element type, int a, const std::byte* x, int b, std::byte* y, std::int64_t n) = 0;
+
   /// Seconds between events before and after what `enqueue` puts on the stream.
   virtual double time(const std::function<void()>& enqueue) = 0;
 

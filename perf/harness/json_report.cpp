@@ -107,6 +107,13 @@ json case_to_json(const row& r) {
           {"reference", r.fault.empty() ? answer_to_json(r.right, r.op) : json(nullptr)}};
 }
 
+// By timing: the time of the kernel that stood before each call, which was taken off.
+void add_kernels(std::vector<row>::const_iterator at, std::vector<row>::const_iterator end, json& facts) {
+  for (; at != end; ++at) {
+    if (at->kernel_us > 0) facts["kernel_us"][std::string(name(at->how))] = rounded(at->kernel_us, 4);
+  }
+}
+
 bool same_case(const row& a, const row& b) {
   return a.op == b.op && a.type == b.type && a.n == b.n && a.input == b.input;
 }
@@ -230,7 +237,9 @@ std::string to_json(const run_result& result, const options& chosen, const std::
   for (auto at = result.rows.begin(); at != result.rows.end();) {
     const auto end = std::find_if_not(at, result.rows.end(), [&](const row& r) { return same_case(r, *at); });
     const auto right = std::find_if(at, end, [](const row& r) { return r.fault.empty(); });
-    std::string facts = case_to_json(right == end ? *at : *right).dump();
+    json of_case = case_to_json(right == end ? *at : *right);
+    add_kernels(at, end, of_case);
+    std::string facts = of_case.dump();
     facts.back() = ',';
     to += (at == result.rows.begin() ? "\n" : ",\n") + facts + "\"rows\":[";
     separator = "\n";
@@ -252,10 +261,10 @@ void write_json(const std::string& file, const run_result& result, const options
 }
 
 std::string to_table(const run_result& result) {
-  std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<8} {:>11} {:>9} {:>6} {:>9}\n", "n", "type",
+  std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<17} {:>11} {:>9} {:>6} {:>9}\n", "n", "type",
                                  "operation", "contender", "to", "timing", "time us", "GB/s", "limit", "x Kokkos");
   for (const row& r : result.rows) {
-    text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<8} ", size_text(r.n), name(r.type), name(r.op),
+    text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<17} ", size_text(r.n), name(r.type), name(r.op),
                         r.who->label(), name(r.who->to), name(r.how));
     if (!r.fault.empty()) {
       text += "WRONG: " + r.fault + "\n";

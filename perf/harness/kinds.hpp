@@ -31,7 +31,19 @@ enum class destination : std::uint8_t { host, device };
 /// What the time of a call is taken from.
 /// host, blocking: the host's clock, from the call to the value on the host, of a contender on the host or on the GPU.
 /// calls, graph: CUDA events around calls enqueued back to back, or around a CUDA graph of such calls.
-enum class timing : std::uint8_t { host, calls, graph, blocking };
+/// between_...: a graph in which a kernel of the user's stands before each call, less a graph of these kernels alone.
+/// The kernel is a small one that touches other data, or an axpy that writes the array which is reduced next; calls
+/// rotate over arrays as those of `graph` do, or take the same one again (hot).
+enum class timing : std::uint8_t {
+  host,
+  calls,
+  graph,
+  blocking,
+  between_small,
+  between_small_hot,
+  between_axpy,
+  between_axpy_hot
+};
 
 inline constexpr std::array<std::string_view, 14> element_names{"i32", "i64", "u32", "u64",  "f32", "f64", "i8",
                                                                 "u8",  "i16", "f16", "bf16", "c32", "c64", "s64"};
@@ -43,7 +55,8 @@ inline constexpr std::array several_operations{operation::sum, operation::min, o
                                                operation::sum_of_squares};
 inline constexpr std::array<std::string_view, 3> place_names{"one-thread", "all-threads", "gpu"};
 inline constexpr std::array<std::string_view, 2> destination_names{"host", "device"};
-inline constexpr std::array<std::string_view, 4> timing_names{"host", "calls", "graph", "blocking"};
+inline constexpr std::array<std::string_view, 8> timing_names{
+    "host", "calls", "graph", "blocking", "between_small", "between_small_hot", "between_axpy", "between_axpy_hot"};
 
 constexpr std::string_view name(element e) { return element_names[static_cast<std::size_t>(e)]; }
 constexpr std::string_view name(operation o) { return operation_names[static_cast<std::size_t>(o)]; }
@@ -60,6 +73,11 @@ constexpr std::optional<Enum> find_name(const std::array<std::string_view, Count
 }
 
 constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64; }
+
+constexpr bool is_between(timing t) { return t >= timing::between_small; }
+constexpr bool is_graph(timing t) { return t == timing::graph || is_between(t); }
+constexpr bool is_hot(timing t) { return t == timing::between_small_hot || t == timing::between_axpy_hot; }
+constexpr bool is_behind_axpy(timing t) { return t == timing::between_axpy || t == timing::between_axpy_hot; }
 
 constexpr bool has_index(operation o) { return o == operation::min_loc || o == operation::max_loc; }
 constexpr bool is_sum(operation o) {
@@ -101,6 +119,9 @@ inline constexpr bool has_all_operations = std::is_arithmetic_v<T> && sizeof(T) 
 template <class T, operation Op>
 inline constexpr bool is_defined =
     Op == operation::exact_sum ? std::is_floating_point_v<T> : has_all_operations<T> || Op == operation::sum;
+
+/// The same of a type by its name.
+constexpr bool takes_all_operations(element e) { return e <= element::f64; }
 
 /// Calls `f(std::type_identity<T>{})` with the C++ type of `e`.
 template <class Function>

@@ -106,6 +106,21 @@ std::vector<Enum> to_enums(const names& given, const Table& table) {
   return found;
 }
 
+// "between" stands for all that begin so.
+std::vector<timing> to_timings(const names& given) {
+  names every;
+  for (const std::string& text : given) {
+    if (text != "between") {
+      every.push_back(text);
+      continue;
+    }
+    for (std::size_t k = 0; k < timing_names.size(); ++k) {
+      if (is_between(static_cast<timing>(k))) every.emplace_back(timing_names[k]);
+    }
+  }
+  return to_enums<timing>(every, timing_names);
+}
+
 // --array belongs to the --input before it, so the order on the command line counts.
 std::vector<input_choice> pair_inputs(const CLI::App& app, const CLI::Option* input, const CLI::Option* array) {
   std::vector<input_choice> chosen;
@@ -199,7 +214,7 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   options chosen;
   names types{"f32", "f64"};
   names operations{"sum", "min_loc", "dot"};
-  names timings{"all"};
+  names timings{"host", "calls", "graph", "blocking"};
   std::string sizes = has_gpu ? "2^10..2^29" : "2^10..2^26:4";
   std::string host_max = "2^26";
   int series = 0;
@@ -230,11 +245,15 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   auto* sizes_option = app.add_option("--sizes", sizes,
                                       "Elements of synthetic arrays: 1000, 2^20, 2^10..2^26 (doubling), "
                                       "2^10..2^26:4 (by a factor), with commas");
-  app.add_option("--timings", timings,
-                 "What times are taken from: the host's clock (host, blocking), calls back to back on the GPU (calls), "
-                 "a CUDA graph of them (graph)")
+  names timing_choices(timing_names.begin(), timing_names.end());
+  timing_choices.insert(timing_choices.begin(), "between");
+  app.add_option(
+         "--timings", timings,
+         "What times are taken from: the host's clock (host, blocking), calls back to back on the GPU (calls), "
+         "a CUDA graph of them (graph), a graph in which each stands behind a kernel of a user's, whose own time "
+         "is taken off (between: the four between_...)")
       ->delimiter(',')
-      ->check(one_of("timing", timing_names, true));
+      ->check(one_of("timing", timing_choices, true));
   app.add_option("--host-max", host_max, "Largest size for contenders on the host");
   auto* series_option =
       app.add_option("--series", series, "Times that each contender is timed, in turn with the others")
@@ -278,7 +297,7 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
     chosen.series = series_option->empty() ? (chosen.quick ? 3 : 7) : series;
     chosen.types = to_enums<element>(types, element_names);
     chosen.operations = to_enums<operation>(operations, operation_names);
-    chosen.timings = to_enums<timing>(timings, timing_names);
+    chosen.timings = to_timings(timings);
     chosen.sizes = parse_sizes(sizes);
     // A run on a GPU takes every power of two there, and a coarser list on the host.
     const bool coarse = has_gpu && sizes_option->empty() && !chosen.quick;

@@ -25,7 +25,7 @@ struct options {
   std::vector<std::string> contenders{"all"};
   std::vector<element> types;
   std::vector<operation> operations;
-  std::vector<timing> timings{timing::host, timing::calls, timing::graph, timing::blocking};
+  std::vector<timing> timings{timing::host, timing::calls, timing::graph, timing::blocking};  ///< "all" has more
   std::vector<std::int64_t> sizes;       ///< for contenders on the GPU
   std::vector<std::int64_t> host_sizes;  ///< for contenders on the host
   int series = 7;

@@ -34,6 +34,7 @@ struct row {
   std::int64_t graph_nodes = 0;   ///< calls in the CUDA graph; 0 where there is none
   std::int64_t calls = 0;         ///< in each of the series
   std::vector<double> series_us;  ///< time of one call, a series each; series of one case pair up
+  double kernel_us = 0;           ///< timing::between_...: of the kernel before it, which was taken off
   double time_us = 0;             ///< host: the smallest; GPU: the median
   double gbs = 0;
   double share_of_limit = 0;

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "harness/between.hpp"
 #include "harness/host.hpp"
 #include "harness/oracle.hpp"
 #include "harness/progress.hpp"
@@ -78,7 +81,8 @@ class run_in_progress {
     uses_host_ = on(false);
     uses_device_ = on(true);
     if (uses_device_) {
-      device_pool_bytes_ = std::min(most_device_pool_bytes, gpu_->facts().memory / 2);
+      const bool copies_pool = std::any_of(chosen_.timings.begin(), chosen_.timings.end(), is_behind_axpy);
+      device_pool_bytes_ = std::min(most_device_pool_bytes, gpu_->facts().memory / (copies_pool ? 4 : 2));
     }
   }
 
@@ -129,12 +133,24 @@ class run_in_progress {
     return std::find(sizes.begin(), sizes.end(), n) != sizes.end();
   }
 
-  std::vector<const contender*> in_case(const case_of_run& one) const {
-    std::vector<const contender*> found;
+  // Behind an axpy synthetic numbers, whose sign can be changed back, in a copy of the pool.
+  bool can_be_timed(const contender& who, timing how, const case_of_run& one) const {
+    if (is_graph(how) && who.several_waits && one.op == operation::several) return false;
+    const int pools = is_behind_axpy(how) ? 2 : 1;
+    if (who.where == place::gpu && describe(one).stride * pools > gpu_->facts().memory / 10 * 8) return false;
+    return !is_behind_axpy(how) || (takes_all_operations(one.type) && one.input < 0);
+  }
+
+  using way = std::pair<const contender*, timing>;
+
+  // Who takes part in a case, and how each is timed.
+  std::vector<way> in_case(const case_of_run& one) const {
+    std::vector<way> found;
     for (const contender* who : selected_) {
       if (!who->offers(one.type, one.op) || !runs_at(*who, one.n, one.input < 0)) continue;
-      if (who->where == place::gpu && describe(one).stride > gpu_->facts().memory / 10 * 8) continue;
-      found.push_back(who);
+      for (const timing how : chosen_.timings_of(*who)) {
+        if (can_be_timed(*who, how, one)) found.emplace_back(who, how);
+      }
     }
     return found;
   }
@@ -301,10 +317,9 @@ class run_in_progress {
   }
 
   // A graph's last call reads the buffer that was checked last, so that its answer is known.
-  std::unique_ptr<call> capture(std::unique_ptr<call> prepared, const workload& work, std::int64_t nodes,
-                                const checked_buffer& last) {
+  static std::int64_t first_of_graph(const workload& work, std::int64_t nodes, const checked_buffer& last) {
     const std::int64_t first = (last.calls - nodes) % work.buffers;
-    return gpu_->capture(std::move(prepared), first < 0 ? first + work.buffers : first, nodes);
+    return first < 0 ? first + work.buffers : first;
   }
 
   // Launched once, then twice more.
@@ -312,8 +327,46 @@ class run_in_progress {
     return {{1, last.data, last.right}, {2, last.data, last.right}};
   }
 
-  void check(call& prepared, const std::vector<checked_buffer>& buffers, row& result) {
+  // A call ready to be timed, whose answers were right if its row has no fault. `kernels` are those that stand between
+  // calls, captured alone, by timing.
+  std::unique_ptr<call> prepare(const workload& work, const std::vector<checked_buffer>& right, row& result,
+                                std::map<timing, std::unique_ptr<call>>& kernels) {
+    const timing how = result.how;
+    if (!is_graph(how)) {
+      std::unique_ptr<call> prepared = result.who->prepare(work);
+      check(*prepared, right, result);
+      return prepared;
+    }
+    workload mine = work;
+    if (is_hot(how)) mine.buffers = 1;
+    if (is_behind_axpy(how)) mine.pool = gpu_->copy_pool();
+    const checked_buffer& last = is_hot(how) ? right.front() : right.back();
+    result.graph_nodes = graph_nodes(mine);
+    const std::int64_t first = first_of_graph(mine, result.graph_nodes, last);
+    const auto capture = [&](std::unique_ptr<call> calls) {
+      return gpu_->capture(std::move(calls), first, result.graph_nodes);
+    };
+    std::unique_ptr<call> prepared = result.who->prepare(mine);
+    if (!is_between(how)) {
+      prepared = capture(std::move(prepared));
+      check(*prepared, launches_of(last), result);
+      return prepared;
+    }
+    const auto between = [&](std::unique_ptr<call> calls, int sign) {
+      return std::make_unique<calls_between>(how, mine, work.pool, *gpu_, std::move(calls), sign);
+    };
+    if (kernels[how] == nullptr) kernels[how] = capture(between(nullptr, 1));
+    prepared = capture(between(std::move(prepared), 1));
+    // What a kernel shall write does not stand there already.
+    check(*prepared, launches_of(last), result, [&] { between(nullptr, -1)->run(first, result.graph_nodes); });
+    return prepared;
+  }
+
+  void check(
+      call& prepared, const std::vector<checked_buffer>& buffers, row& result,
+      const std::function<void()>& before = [] {}) {
     for (const checked_buffer& buffer : buffers) {
+      before();
       prepared.run(0, buffer.calls);
       const answer got = prepared.last();
       if (&buffer == &buffers.front()) {
@@ -334,20 +387,17 @@ class run_in_progress {
   }
 
   void run_side(const case_of_run& one, bool device_side, std::vector<row>& rows) {
-    std::vector<const contender*> present = in_case(one);
-    std::erase_if(present, [=](const contender* who) { return (who->where == place::gpu) != device_side; });
+    std::vector<way> present = in_case(one);
+    std::erase_if(present, [=](const way& each) { return (each.first->where == place::gpu) != device_side; });
     if (one.input >= 0) leave_out_nan_blind(one, present);
     if (present.empty()) return;
 
     const workload work = device_side ? on_device(one) : on_host(one);
     const std::vector<checked_buffer> right = what_is_right(one, work);
     std::vector<std::unique_ptr<call>> calls;
+    std::map<timing, std::unique_ptr<call>> kernels;
     std::vector<row> made;
-    std::vector<std::pair<const contender*, timing>> ways;
-    for (const contender* who : present) {
-      for (const timing how : chosen_.timings_of(*who)) ways.emplace_back(who, how);
-    }
-    for (const auto& [who, how] : ways) {
+    for (const auto& [who, how] : present) {
       row result;
       result.who = who;
       result.how = how;
@@ -358,42 +408,46 @@ class run_in_progress {
       result.input = one.input;
       calls.push_back(nullptr);
       try {
-        calls.back() = who->prepare(work);
-        if (how == timing::graph) {
-          result.graph_nodes = graph_nodes(work);
-          calls.back() = capture(std::move(calls.back()), work, result.graph_nodes, right.back());
-        }
-        check(*calls.back(), how == timing::graph ? launches_of(right.back()) : right, result);
+        calls.back() = prepare(work, right, result, kernels);
       } catch (const std::exception& error) {
         result.fault = error.what();
       }
       if (one.input >= 0) {
         result.numpy_index = numpy_flat_index(arrays_[static_cast<std::size_t>(one.input)], result.got.index);
       }
-      if (!result.fault.empty()) {
-        result_.all_right = false;
-        shown_->say(fmt::format("WRONG: {} on {}, {} {} of {} to {} ({}): {}", who->label(), who->backend,
-                                name(one.type), name(one.op), one.n, name(who->to), name(how), result.fault));
-      }
+      if (!result.fault.empty()) report(result);
       made.push_back(std::move(result));
     }
-    time_right_ones(work, calls, made);
+    time_right_ones(work, calls, kernels, made);
     for (row& r : made) rows.push_back(std::move(r));
   }
 
-  void time_right_ones(const workload& work, const std::vector<std::unique_ptr<call>>& calls, std::vector<row>& made) {
+  void report(const row& r) {
+    result_.all_right = false;
+    shown_->say(fmt::format("WRONG: {} on {}, {} {} of {} to {} ({}): {}", r.who->label(), r.who->backend, name(r.type),
+                            name(r.op), r.n, name(r.who->to), name(r.how), r.fault));
+  }
+
+  void time_right_ones(const workload& work, const std::vector<std::unique_ptr<call>>& calls,
+                       const std::map<timing, std::unique_ptr<call>>& kernels, std::vector<row>& made) {
     std::vector<racer> racers;
     for (std::size_t k = 0; k < made.size(); ++k) {
-      if (made[k].fault.empty()) racers.push_back({&made[k], calls[k].get()});
+      if (!made[k].fault.empty()) continue;
+      racers.push_back({&made[k], calls[k].get()});
+      if (is_between(made[k].how)) racers.back().kernels = kernels.at(made[k].how).get();
     }
     if (racers.empty()) return;
     race(racers, work.buffers, {chosen_.series, chosen_.quick}, gpu_);
+    for (const racer& one : racers) {
+      if (!one.result->fault.empty()) report(*one.result);
+    }
   }
 
-  void leave_out_nan_blind(const case_of_run& one, std::vector<const contender*>& present) {
+  void leave_out_nan_blind(const case_of_run& one, std::vector<way>& present) {
     input_facts& facts = result_.inputs[static_cast<std::size_t>(one.input)];
     if (!facts.has_nan || is_sum(one.op)) return;
-    std::erase_if(present, [&](const contender* who) {
+    std::erase_if(present, [&](const way& each) {
+      const contender* who = each.first;
       if (who->propagates_nan) return false;
       const std::string text = who->label() + " on " + who->backend;
       auto& out = facts.left_out;

@@ -14,6 +14,7 @@ namespace fanin_perf {
 struct racer {
   row* result = nullptr;
   call* prepared = nullptr;  ///< of a graph: a call is a launch of row::graph_nodes
+  call* kernels = nullptr;   ///< of timing::between_...: the graph of as many kernels alone
 };
 
 struct timing_plan {
@@ -25,7 +26,9 @@ struct timing_plan {
 /// and ratios). In each series each racer has its turn, in an order drawn anew; buffers go on
 /// from where the racer before stopped, so that no one finds the caches warm.
 /// `calls`: events around calls enqueued back to back. `graph`: events around each launch of a graph, whose time is
-/// that of its calls together. Else: the host's clock around calls that each wait for their value.
+/// that of its calls together. `between_...`: the same, less the time of a graph of the kernels alone in the same
+/// series, where they have a turn like a racer; hot: behind another launch of the graph. A row for whose calls no time
+/// is left in a series says so in its fault. Else: the host's clock around calls that each wait for their value.
 void race(std::vector<racer>& racers, std::int64_t buffers, const timing_plan& plan, device* gpu);
 
 }  // namespace fanin_perf

@@ -11,7 +11,7 @@ from PIL import Image  # noqa: E402
 
 from palette import OTHERS, SHADES  # noqa: E402
 from runs import machine_text  # noqa: E402
-from table import OPERATION_ORDER, TYPE_ORDER, destination_text  # noqa: E402
+from table import GRAPHS, OPERATION_ORDER, TYPE_ORDER, destination_text  # noqa: E402
 
 MOST_OPERATIONS = {"host": 3, "gpu": 1}  # in one figure
 
@@ -127,10 +127,10 @@ def panel_rows(rows, on_gpu, operations):
         if not on_gpu:
             found.append((operation, "bandwidth", mine))
             continue
-        for timing, quantity in (("calls", "bandwidth"), ("graph", "bandwidth"), ("blocking", "time")):
+        for timing in ("calls", *GRAPHS, "blocking"):
             alike = [r for r in mine if r["timing"] == timing]
             if alike:
-                found.append((operation, quantity, alike))
+                found.append((operation, "time" if timing == "blocking" else "bandwidth", alike))
     return found
 
 

@@ -11,6 +11,10 @@ PLACES = {"gpu": "GPU", "all-threads": "host, all threads", "one-thread": "host,
 TIMINGS = {
     "calls": "result on the device, calls in a row",
     "graph": "result on the device, as nodes of a CUDA graph",
+    "between_small": "the same, each behind a small kernel",
+    "between_small_hot": "the same, each behind a small kernel, one array",
+    "between_axpy": "the same, each behind the axpy that wrote its array",
+    "between_axpy_hot": "the same, each behind the axpy that wrote its array, one array",
     "blocking": "from the call to the value on the host",
     "host": "from the call to the value",
 }

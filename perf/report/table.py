@@ -31,8 +31,17 @@ def time_text(us):
     return f"{us:.2f}" if us < 1000 else f"{us:.0f}"
 
 
+GRAPHS = {
+    "graph": "graph",
+    "between_small": "behind a small kernel",
+    "between_small_hot": "behind a small kernel, hot",
+    "between_axpy": "behind an axpy",
+    "between_axpy_hot": "behind an axpy, hot",
+}
+
+
 def destination_text(row):
-    return row["destination"] + (", graph" if row["timing"] == "graph" else "")
+    return row["destination"] + (f", {GRAPHS[row['timing']]}" if row["timing"] in GRAPHS else "")
 
 
 def measured_cells(row):
@@ -106,4 +115,9 @@ def explanation(run):
         )
     if any(r["timing"] == "graph" for r in run.rows):
         lines.append("Result to device, graph: GPU time of the same calls as nodes of a CUDA graph.")
+    if any(r["timing"].startswith("between") for r in run.rows):
+        lines.append(
+            "Behind a kernel: the same with a kernel before each call, less the time of a graph of these kernels alone: a small "
+            "one that touches other data, or an axpy that writes the array which is reduced next. Hot: always the same array."
+        )
     return "\n".join(lines)

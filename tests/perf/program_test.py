@@ -54,7 +54,7 @@ class Options(unittest.TestCase):
             ("--contenders", "std"),
             ("--types", "i32, i64, u32, u64, f32, f64, i8, u8, i16, f16, bf16, c32, c64, s64"),
             ("--ops", "sum, min, max, min_loc, max_loc, sum_of_squares, dot, several, exact_sum"),
-            ("--timings", "host, calls, graph, blocking"),
+            ("--timings", "all, between, host, calls, graph, blocking, between_small"),
         ):
             done = run(option, "nonesuch")
             self.assertEqual(done.returncode, 2, option)
@@ -71,6 +71,7 @@ class Options(unittest.TestCase):
             ["--nonesuch"],
             [*SHORT, "--json", "/nonesuch/folder/run.json"],
             [*SHORT, "--timings", "graph"],
+            [*SHORT, "--timings", "between"],
             [*SHORT, "--contenders", "std", "--strategies", "left_to_right", "--backends", "nonesuch"],
         ):
             done = run(*arguments)

@@ -470,6 +470,18 @@ class Html(InTemporaryFolder):
         self.assertEqual(len(page.all("svg", cls="plot")), 6)
         self.assertIn("as nodes of a CUDA graph", page.words("figcaption"))
 
+    def test_calls_between_kernels_are_told_apart(self):
+        rows = gpu_rows()
+        calls = [r for r in rows if r["timing"] == "calls"]
+        names = ("between_small", "between_small_hot", "between_axpy", "between_axpy_hot")
+        rows += [{**r, "timing": timing} for r in calls for timing in names]
+        page = self.page(rows)
+        self.assertEqual(len(page.all("svg", cls="plot")), 4 + 2 * len(names))
+        self.assertIn("each behind the axpy that wrote its array, one array", page.words("figcaption"))
+        text = comparison_table(load_run(self.write(run_data(rows))), every_size=True)
+        for shown in ("behind a small kernel", "behind a small kernel, hot", "behind an axpy", "behind an axpy, hot"):
+            self.assertRegex(text, rf"device, {shown} +\d")
+
     def test_of_many_strategies_the_fastest_have_ratios(self):
         names = [f"fanin s{k}" for k in range(5)]
         rows = [row(label=label, time_us=9.0 - k) for k, label in enumerate(names)]
