@@ -88,11 +88,17 @@ struct candidate {
   int identity() const { return 0; }
   void fold(int& acc, int value, std::int64_t) const { acc += value; }
   void join(int& into, const int& from) const { into += from; }
-#elif defined(GATHERING_BY_HAND) || defined(WITHOUT_FINISH) || defined(WITHOUT_JOIN_SPILLS)
+#elif defined(GATHERING_BY_HAND) || defined(WITHOUT_FINISH) || defined(WITHOUT_JOIN_SPILLS) || \
+    defined(SPLIT_AND_NOT_JOINED)
   struct gathering {
     using state_type = int;
     static constexpr bool has_spill = true;
+#if defined(SPLIT_AND_NOT_JOINED)
+    static constexpr bool joins_spills = false;
+#else
     static constexpr bool joins_spills = true;
+#endif
+    static constexpr bool splits_spill = true;
     static constexpr bool has_partials = false;
     static int begin(const candidate&, int&) { return 0; }
 #if !defined(WITHOUT_FINISH)

@@ -104,6 +104,17 @@ TYPED_TEST(user_reducers, a_state_beside_a_spill) {
   }
 }
 
+TYPED_TEST(user_reducers, counters) {
+  for (const std::size_t n : few_sizes()) {
+    auto host = make_data<std::uint32_t>(data::random_signed, n);
+    for (std::size_t i = n / 3; i < n / 2; ++i) host[i] = 5;  // where all threads meet
+    placed<std::uint32_t, typename TypeParam::exec_type> x(this->exec(), host);
+    counters_of<71> expected{};
+    for (const auto value : host) ++expected.of[value % 71];
+    EXPECT_EQ(fanin::reduce(this->exec(), x.span(), tally<71>{}), expected) << "n = " << n;
+  }
+}
+
 TYPED_TEST(user_reducers, a_spill_beside_a_plain_reducer) {
   const auto host = make_data<std::uint32_t>(data::random_signed, 10'001);
   placed<std::uint32_t, typename TypeParam::exec_type> x(this->exec(), host);

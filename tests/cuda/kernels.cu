@@ -102,6 +102,10 @@ void large_accumulators(const data& d) {
   spans<one_pass>(d, d.u32, fanin_test::histogram{});
   spans<finished_by<one_pass, grid::last_block>>(d, d.u32, fanin_test::histogram{});
   spans<global_interleaved>(d, d.u32, fanin_test::histogram{});
+  spans<one_pass>(d, d.u32, fanin_test::small_tally{});
+  spans<cluster>(d, d.u32, fanin_test::small_tally{});
+  spans<finished_by<one_pass, grid::second_pass>>(d, d.u32, fanin_test::small_tally{});
+  spans<shared_interleaved>(d, d.u32, fanin_test::small_tally{});
 }
 
 void exact_sums(const data& d) {

@@ -34,8 +34,8 @@ std::shared_ptr<const std::vector<float>> make_long_wide_range() {
 }  // namespace
 
 /// What the others leave out: places and exact sums of so many elements that they come through the ring of the bulk
-/// copy engine; reducers beside a spill that the last block joins, in registers and through slots; and so much of every
-/// block that they do not post it, by a functor that gives no value like 0.
+/// copy engine; reducers beside a spill that the last block joins, in registers and through slots; spills of which few
+/// fit; and so much of every block that they do not post it, by a functor that gives no value like 0.
 std::vector<call> calls_of_edges() {
   std::vector<call> calls;
   const as_array<std::int32_t> pairs{make_elements<std::int32_t>(fanin_test::data::pairs, many_elements)};
@@ -49,6 +49,11 @@ std::vector<call> calls_of_edges() {
                          fanin::sum<std::uint32_t>{});
   add_calls<stages::own>(calls, last_block{}, "a small tally and 600 bytes", counted, fanin_test::small_tally{3},
                          fanin_test::wide_counts{});
+
+  // The largest accumulator there may be, and one of which beside the ring of the bulk copy engine one alone fits.
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "40 KiB of counters", counted, fanin_test::tally<10'240>{});
+  add_calls<stages::own>(calls, list<rows::one_pass_bulk>{}, "counters that fill the block's memory", counted,
+                         fanin_test::tally<4'000>{});
 
   add_calls<stages::own>(calls, list<rows::one_pass>{}, "56 bytes by f(i)",
                          by_functor<std::int64_t, fanin_test::at>{make_positive()}, fanin::min_max_loc<std::int64_t>{},

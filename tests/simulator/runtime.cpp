@@ -98,7 +98,17 @@ CUresult is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
   return CUDA_SUCCESS;
 }
 
-constexpr int shared_bytes_of_block = 227 * 1024;
+constexpr int shared_bytes_of_multiprocessor = 228 * 1024;
+constexpr int reserved_bytes_of_block = 1024;
+constexpr int shared_bytes_of_block = shared_bytes_of_multiprocessor - reserved_bytes_of_block;
+constexpr std::size_t shared_bytes_without_asking = 48 * 1024;
+
+/// What cudaFuncSetAttribute allowed a kernel to ask for at launch.
+std::map<const void*, int>& allowed_bytes() {
+  static std::map<const void*, int> all;
+  return all;
+}
+
 bool host_waits = false;
 
 }  // namespace
@@ -141,6 +151,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
     case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = shared_bytes_of_block; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = shared_bytes_of_multiprocessor; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *value = reserved_bytes_of_block; break;
     case cudaDevAttrMultiProcessorCount: *value = simulator::multiprocessors(); break;
   }
   return cudaSuccess;
@@ -281,9 +293,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   *attributes = {0, 1024, 90, 90};
   return cudaSuccess;
 }
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, std::size_t) {
-  *blocks = threads > 512 ? 1 : 2;
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int bytes) {
+  allowed_bytes()[kernel] = bytes;
+  return answer(bytes <= shared_bytes_of_block ? cudaSuccess : cudaErrorInvalidValue);
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, std::size_t bytes) {
+  const int by_bytes = shared_bytes_of_multiprocessor / (static_cast<int>(bytes) + reserved_bytes_of_block);
+  *blocks = std::min(threads > 512 ? 1 : 2, by_bytes);
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
@@ -300,7 +316,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
   const auto known = known_kernels().find(kernel);
   if (known == known_kernels().end() || what.blocks == 0 || what.threads == 0 || what.threads > 1024 ||
       what.threads % 32 != 0 || what.blocks % what.blocks_of_cluster != 0 ||
-      what.dynamic_bytes > static_cast<std::size_t>(shared_bytes_of_block)) {
+      (what.dynamic_bytes > shared_bytes_without_asking &&
+       what.dynamic_bytes > static_cast<std::size_t>(allowed_bytes()[kernel]))) {
     return answer(cudaErrorInvalidValue);
   }
   what.thread = known->second(kernel, arguments);

@@ -34,6 +34,7 @@ const std::uint32_t* lanes_meet(const char* what, std::uint32_t word, place here
 /// The block's object of so many bytes that `key` stands for, full of nonsense at first.
 void* object_of_block(const void* key, std::size_t bytes, std::size_t alignment);
 unsigned char* memory_of_launch();
+std::size_t bytes_of_launch();
 bool is_memory_of_block(const void* address);
 
 // --- Cluster

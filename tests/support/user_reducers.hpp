@@ -204,6 +204,26 @@ struct small_tally {
   }
 };
 
+/// As many counters of 4 bytes as one likes.
+template <int Bins>
+struct counters_of {
+  std::int32_t of[Bins];
+  friend bool operator==(const counters_of&, const counters_of&) = default;
+};
+template <int Bins>
+struct tally {
+  using value_type = std::uint32_t;
+  using accumulator_type = counters_of<Bins>;
+  using gathering = fanin::gathering_in_counters<counters_of<Bins>, std::int32_t>;
+  FANIN_FUNCTION counters_of<Bins> identity() const { return {}; }
+  FANIN_FUNCTION void fold(typename gathering::state_type& state, std::uint32_t value, std::int64_t) const {
+    fanin::atomic_fetch_add(state->of[value % Bins], 1);
+  }
+  FANIN_FUNCTION void join(counters_of<Bins>& into, const counters_of<Bins>& from) const {
+    for (int k = 0; k < Bins; ++k) into.of[k] += from.of[k];
+  }
+};
+
 /// A histogram in a spill that a whole block may share, and a small cache in each thread. Integers, so that no order
 /// shows.
 struct histogram {
@@ -327,5 +347,9 @@ struct compound {
 /// For compared results: what same.hpp would ask of numbers.
 inline bool same(const histogram::summary& a, const histogram::summary& b) { return a == b; }
 inline bool same(const small_tally::counters& a, const small_tally::counters& b) { return a == b; }
+template <int Bins>
+bool same(const counters_of<Bins>& a, const counters_of<Bins>& b) {
+  return a == b;
+}
 
 }  // namespace fanin_test

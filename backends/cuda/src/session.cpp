@@ -296,7 +296,25 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
 
-cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes) {
+namespace {
+
+/// How many objects fit beside the bytes that each of so many blocks of a multiprocessor has.
+int count_beside(const cuda_objects& beside, int device, int blocks, std::size_t bytes_of_block, int most_of_block) {
+  constexpr int granularity = 256;  // in which devices give it to blocks, or a divisor of that
+  int of_multiprocessor = 0;
+  int reserved = 0;
+  FANIN_DETAIL_CHECK_CUDA(
+      cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device));
+  const int room = std::min(of_multiprocessor / blocks / granularity * granularity - reserved, most_of_block);
+  const int left = std::max(room - static_cast<int>(bytes_of_block), 0);
+  return std::min(left / static_cast<int>(beside.bytes_of_one), beside.most);
+}
+
+}  // namespace
+
+cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes,
+                               const cuda_objects& beside) {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;  // the first question of a kernel loads its code
   cuda_kernel_facts facts;
@@ -311,14 +329,18 @@ cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, s
   facts.compute_capability = std::min({10 * major + minor, attributes.ptxVersion, attributes.binaryVersion});
   facts.starts_early = facts.compute_capability >= 90;
   if (block_size > attributes.maxThreadsPerBlock) return facts;
-  if (shared_bytes + attributes.sharedSizeBytes > static_cast<std::size_t>(shared_limit)) return facts;
+  const std::size_t bytes_of_block = shared_bytes + attributes.sharedSizeBytes;
+  if (bytes_of_block > static_cast<std::size_t>(shared_limit)) return facts;
   constexpr std::size_t shared_without_asking = 48 * 1024;
-  if (shared_bytes + attributes.sharedSizeBytes > shared_without_asking) {
+  if (bytes_of_block + beside.bytes_of_one * static_cast<std::size_t>(beside.most) > shared_without_asking) {
     FANIN_DETAIL_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                  shared_limit - static_cast<int>(attributes.sharedSizeBytes)));
   }
   FANIN_DETAIL_CHECK_CUDA(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts.resident_blocks, kernel, block_size, shared_bytes));
+  if (beside.most > 0 && facts.resident_blocks > 0) {
+    facts.objects = count_beside(beside, device, facts.resident_blocks, bytes_of_block, shared_limit);
+  }
   return facts;
 }
 

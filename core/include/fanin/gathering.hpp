@@ -43,6 +43,11 @@
 /// fanin::atomic_fetch_add and fanin::atomic_exchange only, and in a way whose result does not depend on the order
 /// (integers). Bases give all but the state; what one hides it must mean.
 ///
+/// Where splits_spill says so, which needs join_spills, a block may have several spills for fewer threads to meet in
+/// each: as many as its memory has room for, up to one a warp. A thread begins with that of its warp, which the warp's
+/// lanes share, and where there are fewer than warps several warps, by the same rules. The block makes all of them
+/// identity() before a thread begins; when all have finished, into the first, it joins them to that one by join_spills.
+///
 /// With gathering_with_partials blocks hand each other something small, too, and the spill only where something is in
 /// it:
 ///   partial_type                           small (64 bytes or so), trivially copyable; holds nothing as it is made
@@ -69,6 +74,7 @@ struct gathering_in_accumulators {
   using partial_type = state_type;
   static constexpr bool has_spill = false;
   static constexpr bool joins_spills = false;
+  static constexpr bool splits_spill = false;
   static constexpr bool has_partials = false;
 
   FANIN_FUNCTION static constexpr state_type begin(const R& r, state_type&) { return r.identity(); }
@@ -104,6 +110,7 @@ struct gathering_in_spill {
   using state_type = State;
   static constexpr bool has_spill = true;
   static constexpr bool joins_spills = false;
+  static constexpr bool splits_spill = false;
   static constexpr bool has_partials = false;
 
   // An aggregate would be made of a copy of it.
@@ -135,15 +142,17 @@ struct gathering_in_counters : gathering_in_spill<spill_reference<Accumulator>> 
   static_assert(std::is_integral_v<Count> && std::is_trivially_copyable_v<Accumulator>);
   static_assert(sizeof(Accumulator) % sizeof(Count) == 0 && alignof(Accumulator) == alignof(Count));
   static constexpr bool joins_spills = true;
+  static constexpr bool splits_spill = true;
 
   template <class R, class Of>
   FANIN_FUNCTION static void join_spills(const R&, Accumulator& spill, const Of& of, unsigned count, unsigned worker,
                                          unsigned workers) {
     constexpr auto counters = static_cast<unsigned>(sizeof(Accumulator) / sizeof(Count));
     for (unsigned at = worker; at < counters; at += workers) {
-      for (unsigned k = 0; k < count; ++k) {
-        reinterpret_cast<Count*>(&spill)[at] += reinterpret_cast<const Count*>(&of(k))[at];
-      }
+      Count& counter = reinterpret_cast<Count*>(&spill)[at];
+      Count sum = counter;
+      for (unsigned k = 0; k < count; ++k) sum += reinterpret_cast<const Count*>(&of(k))[at];
+      counter = sum;
     }
   }
 };
@@ -186,6 +195,7 @@ struct accumulator_at {
 template <class G, class R>
 concept gathers = requires(const R r, reducer_accumulator_t<R>& spill, typename G::state_type& state) {
   requires std::same_as<decltype(G::has_spill), const bool> && std::same_as<decltype(G::joins_spills), const bool> &&
+               std::same_as<decltype(G::splits_spill), const bool> &&
                std::same_as<decltype(G::has_partials), const bool>;
   { G::begin(r, spill) } -> std::same_as<typename G::state_type>;
   G::finish(r, state, spill);
@@ -221,6 +231,6 @@ concept has_default_rescale =
 /// What gathers for R: see above.
 template <class G, class R>
 concept gathering = detail::gathers<G, R> && (!G::joins_spills || detail::has_join_spills<G, R>) &&
-                    (!G::has_partials || detail::hands_over_partials<G, R>);
+                    (!G::splits_spill || G::joins_spills) && (!G::has_partials || detail::hands_over_partials<G, R>);
 
 }  // namespace fanin

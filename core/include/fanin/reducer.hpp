@@ -172,6 +172,9 @@ struct check_reducer {
         static_assert(!how::joins_spills || has_join_spills<how, R>,
                       "fanin: this reducer's gathering has no join_spills(reducer, acc& spill, of, count, worker, "
                       "workers) for the reducer's accumulator_type, by which blocks join theirs");
+        static_assert(!how::splits_spill || how::joins_spills,
+                      "fanin: this reducer's gathering splits its spill, and has nothing by which a block joins the "
+                      "parts: it needs joins_spills, and join_spills");
         static_assert(!how::has_partials || hands_over_partials<how, R>,
                       "fanin: a gathering with partials has drain(reducer, state&) -> partial_type, "
                       "deposit(reducer, partial&, acc& spill), join_partials(reducer, partial&, const partial&), "

@@ -143,6 +143,7 @@ void* object_of_block(const void* key, std::size_t bytes, std::size_t alignment)
   return memory;
 }
 unsigned char* memory_of_launch() { return me().of->dynamic_memory; }
+std::size_t bytes_of_launch() { return me().of->of->what.dynamic_bytes; }
 bool is_memory_of_block(const void* address) {
   const in_machine now;
   const block& b = *me().of;

@@ -74,6 +74,9 @@ struct composite {
   template <std::size_t I>
   static constexpr bool has_spill = gathering_at<I>::has_spill;
   static constexpr bool has_any_spill = (gathering_t<Reducer>::has_spill || ...);
+  template <std::size_t I>
+  static constexpr bool splits_spill = gathering_at<I>::splits_spill;
+  static constexpr bool splits_any_spill = (gathering_t<Reducer>::splits_spill || ...);
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   template <class F>
   static constexpr bool takes_accumulator = functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator;
@@ -143,7 +146,11 @@ struct composite {
     }(indices{});
   }
 
-  FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill) const { return begin_of(spill, indices{}); }
+  FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill) const { return begin(spill, spill); }
+  /// In a block that may have several spills: its first, and that of the thread's warp, for those that split theirs.
+  FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill, accumulator_type& of_warp) const {
+    return begin_of(spill, of_warp, indices{});
+  }
   /// What the state holds goes to the spill, which reducers without one overwrite.
   FANIN_FUNCTION constexpr void finish(state_type& state, accumulator_type& spill) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -232,8 +239,9 @@ struct composite {
 
  private:
   template <std::size_t... I>
-  FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& spill, std::index_sequence<I...>) const {
-    return {{{gathering_at<I>::begin(get<I>(reducers), get<I>(spill))}...}};
+  FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& spill, [[maybe_unused]] accumulator_type& of_warp,
+                                               std::index_sequence<I...>) const {
+    return {{{gathering_at<I>::begin(get<I>(reducers), get<I>(splits_spill<I> ? of_warp : spill))}...}};
   }
   template <class Batch, std::size_t... I>
   FANIN_FUNCTION constexpr unsigned fast_level_of(const state_type& state, const Batch& batch,

@@ -16,5 +16,13 @@ __device__ __forceinline__ unsigned char* memory_of_launch() {
   extern __shared__ __align__(16) unsigned char shared[];
   return shared;
 }
+/// And how many.
+__device__ __forceinline__ unsigned bytes_of_launch() {
+  unsigned bytes = 0;
+#if defined(__CUDA_ARCH__)
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+#endif
+  return bytes;
+}
 
 }  // namespace fanin::detail

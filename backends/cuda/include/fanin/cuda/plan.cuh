@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/thread/source.cuh>
@@ -21,6 +22,7 @@ struct cuda_plan {
   cuda_launch launch;
   int largest_grid = 1;  ///< what workspace is sized for: a persistent grid's does not grow with n
   int chunks = 1;
+  cuda_objects spills;  ///< that a block may have beside its first
   cuda_session::launch_options options;
 };
 
@@ -31,7 +33,7 @@ struct cuda_plan {
 template <class... Key>
 static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& plan) {
   constexpr int devices = 64;
-  // Context and block size, blocks, compute capability, early start: 20, 12, 16, 8 and 8 bits.
+  // Context and block size, blocks, compute capability, spills, early start: 20, 12, 16, 8, 7 bits and 1.
   static std::atomic<std::uint64_t> known[devices];
   const int device = session.device();
   const auto key = (session.context() << 12 | static_cast<std::uint64_t>(plan.launch.block_size)) & 0xffffffffu;
@@ -39,13 +41,16 @@ static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& 
   if (cacheable) {
     const std::uint64_t value = known[device].load(std::memory_order_relaxed);
     if (value >> 32 == key) {
-      return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu)};
+      return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu),
+              static_cast<int>(value >> 1 & 0x7fu)};
     }
   }
-  const cuda_kernel_facts facts = kernel_facts(plan.kernel, device, plan.launch.block_size, plan.launch.shared_bytes);
+  const cuda_kernel_facts facts =
+      kernel_facts(plan.kernel, device, plan.launch.block_size, plan.launch.shared_bytes, plan.spills);
   if (cacheable) {
     known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
                             static_cast<std::uint64_t>(facts.compute_capability) << 8 |
+                            static_cast<std::uint64_t>(facts.objects) << 1 |
                             static_cast<std::uint64_t>(facts.starts_early),
                         std::memory_order_relaxed);
   }
@@ -110,13 +115,11 @@ template <class Strategy, class Composite>
 void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t units, int multiprocessors) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
-  constexpr std::size_t accumulator_bytes =
-      finishes_in_spill<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
   constexpr std::size_t shared_budget = 48 * 1024;
   constexpr int slots_block_size = 128;
   constexpr int spill_block_size = 1024;  // few partial results, each of which is large
   launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
-  const auto shared_bytes = [&] { return dynamic_shared_bytes(recipe, launch.block_size, accumulator_bytes, largest); };
+  const auto shared_bytes = [&] { return shared_bytes_of_stages<Strategy, Composite>(launch.block_size); };
   if (tuning.block_size == 0) {
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
     if (plans_parcel_blocks<Strategy, Composite>) {
@@ -129,6 +132,27 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
     }
   }
   launch.shared_bytes = shared_bytes();
+}
+
+/// Room for a block's first spill, where it may have several, and what more of them there may be: up to one a warp.
+template <class Strategy, class Composite>
+void plan_spills(cuda_plan& plan) {
+  if constexpr (splits_spill<Strategy, Composite>) {
+    using spills = objects_of_launch<typename Composite::accumulator_type>;
+    plan.launch.shared_bytes = spills::bytes(plan.launch.shared_bytes, 1);
+    plan.spills = {spills::bytes_of_one, plan.launch.block_size / static_cast<int>(warp_size) - 1};
+  }
+}
+
+/// A spill has to be cleared and joined, and is there for so many elements of its block at least, unless the tuning
+/// says something. Not measured yet.
+inline constexpr std::int64_t elements_of_spill = 4096;
+
+/// As many more spills as the device has room for and the elements are enough for.
+inline void plan_more_spills(cuda_plan& plan, const cuda_tuning& tuning, std::int64_t elements, int fit) {
+  std::int64_t more = std::min(fit, plan.spills.most);
+  if (tuning == cuda_tuning{}) more = std::min(more, elements / plan.launch.grid_size / elements_of_spill);
+  plan.launch.shared_bytes += static_cast<std::size_t>(more) * plan.spills.bytes_of_one;
 }
 
 /// The first of a strategy's rows for a device and elements of so many bytes; nothing in particular if it has none.
@@ -252,6 +276,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   }
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
   plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
+  plan_spills<Strategy, Composite>(plan);
 
   const cuda_kernel_facts facts = facts_of<Strategy, Source, Composite>(session, plan);
   if (facts.compute_capability < least_compute_capability(recipe)) {
@@ -265,6 +290,7 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   plan.options.early_start = tuning.early_start;
   plan.options.cluster_size = recipe.cluster_size;
   plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
+  plan_more_spills(plan, tuning, source.count, facts.objects);
   return plan;
 }
 

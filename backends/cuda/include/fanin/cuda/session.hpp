@@ -140,8 +140,15 @@ struct cuda_kernel_facts {
   /// the device and what the code was compiled for must both be of compute capability 9.0 or later.
   bool starts_early = false;
   int compute_capability = 0;  ///< 10 * major + minor, of the device or of the code, whichever is less
+  int objects = 0;             ///< of those that were asked for: how many fit without fewer resident blocks
 };
-cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes);
+/// What a block may have of in its shared memory beside what it needs.
+struct cuda_objects {
+  std::size_t bytes_of_one = 1;
+  int most = 0;
+};
+cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes,
+                               const cuda_objects& beside);
 
 /// Throws invalid_argument, with why_invalid_block_size's sentence, for a tuning that cannot launch.
 void check_tuning(const cuda_tuning& tuning);

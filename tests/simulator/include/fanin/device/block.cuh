@@ -13,5 +13,6 @@ T& object_of_block() {
 }
 
 inline unsigned char* memory_of_launch() { return simulator::memory_of_launch(); }
+inline unsigned bytes_of_launch() { return static_cast<unsigned>(simulator::bytes_of_launch()); }
 
 }  // namespace fanin::detail

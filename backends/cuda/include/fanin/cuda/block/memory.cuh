@@ -7,6 +7,7 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/device/block.cuh>
 #include <fanin/device/bulk_copy.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/reducer.hpp>
@@ -24,6 +25,36 @@ struct raw_memory<0> {
   __device__ void* address() { return nullptr; }
 };
 
+/// The next multiple of the alignment that memory of a launch has.
+constexpr std::size_t align_in_launch(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+/// The part of a block's memory whose extent a launch decides: behind so many bytes, which are for something else, as
+/// many objects as there is room for. Nobody has constructed them.
+template <class T>
+class objects_of_launch {
+ public:
+  static constexpr std::size_t bytes_of_one = align_in_launch(sizeof(T));
+  /// What to ask for.
+  static constexpr std::size_t bytes(std::size_t behind, int count) {
+    return align_in_launch(behind) + static_cast<std::size_t>(count) * bytes_of_one;
+  }
+
+  __device__ explicit objects_of_launch(std::size_t behind)
+      : first_{memory_of_launch() + align_in_launch(behind)},
+        count_{(bytes_of_launch() - static_cast<unsigned>(align_in_launch(behind))) /
+               static_cast<unsigned>(bytes_of_one)} {}
+
+  __device__ unsigned count() const { return count_; }
+  __device__ T& operator[](unsigned k) const { return *reinterpret_cast<T*>(first_ + k * bytes_of_one); }
+  /// All of them as words of 16 bytes.
+  __device__ uint4* words() const { return reinterpret_cast<uint4*>(first_); }
+  __device__ unsigned count_of_words() const { return count_ * static_cast<unsigned>(bytes_of_one / sizeof(uint4)); }
+
+ private:
+  unsigned char* first_;
+  unsigned count_;
+};
+
 /// The largest of what a warp leaves for the others while a block combines one value of these reducers after the other.
 template <class... Reducer>
 constexpr std::size_t largest_of_warps(const composite<Reducer...>*, bool by_shuffle) {
@@ -37,7 +68,8 @@ constexpr std::size_t largest_of_warps(const composite<Reducer...>*, bool by_shu
   return largest({of_reducer(std::type_identity<Reducer>{}, by_shuffle)...});
 }
 
-/// A block's shared memory, but for what is asked for at launch.
+/// A block's shared memory, but for what is asked for at launch: what stages need there, and spills where there may be
+/// several.
 template <class Strategy, class Composite>
 struct block_memory {
   using accumulator = typename Composite::accumulator_type;
@@ -54,7 +86,8 @@ struct block_memory {
       std::conditional_t<recipe.thread == cuda_stage::thread::bulk, copy_barrier[bulk_stages], no_copies>;
 
   [[no_unique_address]] raw_memory<warp_size * bytes_of_warp> of_warps;  ///< a value of each
-  [[no_unique_address]] raw_memory<Composite::has_any_spill ? sizeof(accumulator) : 0> spill;
+  [[no_unique_address]] raw_memory<Composite::has_any_spill && !splits_spill<Strategy, Composite> ? sizeof(accumulator)
+                                                                                                  : 0> spill;
   [[no_unique_address]] raw_memory<(recipe.cluster_size > 1 ? recipe.cluster_size * sizeof(accumulator) : 0)>
       of_cluster;
   [[no_unique_address]] copy_barriers copies;

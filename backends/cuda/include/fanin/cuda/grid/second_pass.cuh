@@ -84,6 +84,8 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     const merging<Composite> merge{c};
     cuda_plan pass = plan;
     pass.kernel = kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
+    pass.launch.shared_bytes = shared_bytes_of_stages<Strategy, merging<Composite>>(pass.launch.block_size);
+    pass.spills = {};
     check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(session, pass), pass.launch);
     launch_reduce<Strategy>(session, plan, source, c, work, destination);
 

@@ -81,10 +81,12 @@ struct partial_in_registers : block_task<Strategy, Composite> {
   template <class Source>
   __device__ void gather(const Source& source) {
     if constexpr (Composite::has_any_spill) {
-      accumulator& spill = begin_spill(c, block.spill.address());
-      auto state = c.begin(spill);
+      const spill_of<Strategy, Composite> spills(block);
+      accumulator& spill = spills.begin(c);
+      auto state = c.begin(spill, spills.of_warp());
       fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
       combine_states(*this, state, spill);
+      spills.join(c);
       if (threadIdx.x == 0) value = spill;
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
       set_identity(c, value);

@@ -35,10 +35,12 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   /// What the block's threads gather, combined.
   template <class Source>
   __device__ void gather(const Source& source) {
-    spill = &begin_spill(c, block.spill.address());
-    auto state = c.begin(*spill);
+    const spill_of<Strategy, Composite> spills(block);
+    spill = &spills.begin(c);
+    auto state = c.begin(*spill, spills.of_warp());
     fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
     combine_states(*this, state, *spill);
+    spills.join(c);
   }
 
   /// In the last block: the partial results of all blocks, of which the spill holds this one's. Ends with a barrier.

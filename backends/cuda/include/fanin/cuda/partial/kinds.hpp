@@ -59,6 +59,23 @@ inline constexpr std::size_t largest_travelling =
     : travels_through_slots<Composite>     ? sizeof(typename Composite::accumulator_type)
                                            : Composite::largest_accumulator;
 
+/// Whether a block may have several spills: where its threads go on for so long that these pay, and hand over no
+/// parcels. They stand in what is asked for at launch, behind what the stages need.
+template <class Strategy, class Composite>
+inline constexpr bool splits_spill =
+    Composite::has_any_spill && Composite::splits_any_spill && is_persistent(Strategy::recipe) &&
+    Strategy::recipe.block != cuda_stage::block::none && !hands_over_parcels<Strategy, Composite>;
+
+/// What the stages need of the memory that is asked for at launch.
+template <class Strategy, class Composite>
+constexpr std::size_t shared_bytes_of_stages(int block_size) {
+  constexpr std::size_t largest = largest_travelling<Strategy, Composite>;
+  constexpr std::size_t accumulator_bytes =
+      finishes_in_spill<Strategy, Composite> ? largest : sizeof(typename Composite::accumulator_type);
+  constexpr cuda_recipe recipe = Strategy::recipe;  // on a device that is no object
+  return dynamic_shared_bytes(recipe, block_size, accumulator_bytes, largest);
+}
+
 /// What a kernel needs of a block's shared memory before any of it is asked for at launch, for accumulators alone.
 template <class Strategy, class Composite>
 inline constexpr std::size_t accumulators_in_block =

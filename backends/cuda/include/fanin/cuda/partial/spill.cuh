@@ -8,6 +8,9 @@
 
 #include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/block/joined_partials.cuh>
+#include <fanin/cuda/block/memory.cuh>
+#include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/device/warp.cuh>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
 
@@ -46,6 +49,71 @@ __device__ typename Composite::accumulator_type& begin_spill(const Composite& c,
   __syncthreads();
   return spill;
 }
+
+/// The spill of a block that has one, in its memory.
+template <class Strategy, class Composite>
+class whole_spill {
+ public:
+  using accumulator = typename Composite::accumulator_type;
+  __device__ explicit whole_spill(block_memory<Strategy, Composite>& block)
+      : spill_{*static_cast<accumulator*>(block.spill.address())} {}
+
+  __device__ accumulator& begin(const Composite& c) const { return begin_spill(c, &spill_); }
+  __device__ accumulator& of_warp() const { return spill_; }
+  __device__ void join(const Composite&) const {}
+
+ private:
+  accumulator& spill_;
+};
+
+/// The spills of a block that may have several: warp by warp in turn, of which the first is the block's.
+template <class Strategy, class Composite>
+class split_spill {
+ public:
+  using accumulator = typename Composite::accumulator_type;
+  __device__ explicit split_spill(block_memory<Strategy, Composite>&)
+      : spills_{shared_bytes_of_stages<Strategy, Composite>(static_cast<int>(blockDim.x))} {}
+
+  /// The block's; all hold the identity. Called once, by all threads. Ends with a barrier.
+  __device__ accumulator& begin(const Composite& c) const {
+    if constexpr (has_zero_identity<Composite>) {
+      for (unsigned k = threadIdx.x; k < spills_.count_of_words(); k += blockDim.x) spills_.words()[k] = {0, 0, 0, 0};
+    } else {
+      for (unsigned k = threadIdx.x; k < spills_.count(); k += blockDim.x) spills_[k] = c.identity();
+    }
+    __syncthreads();
+    return spills_[0];
+  }
+
+  /// That of the calling thread's warp.
+  __device__ accumulator& of_warp() const { return spills_[threadIdx.x / warp_size % spills_.count()]; }
+
+  /// All to the block's, behind a barrier, by all threads. Ends with a barrier.
+  __device__ void join(const Composite& c) const { join(c, typename Composite::indices{}); }
+
+ private:
+  template <std::size_t... I>
+  __device__ void join(const Composite& c, std::index_sequence<I...>) const {
+    if (spills_.count() == 1) return;
+    (join_of<I>(c), ...);
+    __syncthreads();
+  }
+  template <std::size_t K>
+  __device__ void join_of(const Composite& c) const {
+    if constexpr (Composite::template splits_spill<K>) {
+      const auto of_another = [&](unsigned k) -> const auto& { return get<K>(spills_[k + 1]); };
+      Composite::template gathering_at<K>::join_spills(get<K>(c.reducers), get<K>(spills_[0]), of_another,
+                                                       spills_.count() - 1, threadIdx.x, blockDim.x);
+    }
+  }
+
+  objects_of_launch<accumulator> spills_;
+};
+
+/// What the threads of a block gather beside their states.
+template <class Strategy, class Composite>
+using spill_of = std::conditional_t<splits_spill<Strategy, Composite>, split_spill<Strategy, Composite>,
+                                    whole_spill<Strategy, Composite>>;
 
 /// The block's partial result from what its threads hold, in the spill: one reducer after the other, those that
 /// gather no spill by the block stage. Ends with a barrier.
