@@ -20,6 +20,10 @@ double use(fanin::cuda& gpu) { return fanin::parallel_reduce(fanin::range(gpu, 1
 void use(fanin::cuda& gpu, double* out) {
   fanin::parallel_reduce_into(out, fanin::range(gpu, 10), element{}, fanin::sum<double>{});
 }
+#elif defined(FUNCTOR_ASYNC)
+double use(fanin::cuda& gpu) {
+  return fanin::parallel_reduce_async(fanin::range(gpu, 10), element{}, fanin::sum<double>{}).get();
+}
 #elif defined(PARALLEL_FOR)
 void use(fanin::cuda& gpu) { fanin::parallel_for(fanin::range(gpu, 10), element{}); }
 #elif defined(TRANSFORM)
@@ -36,6 +40,6 @@ fanin::cuda use(cudaStream_t stream, std::span<double> resource) { return fanin:
 #else
 double use(fanin::cuda& gpu, std::span<const double> x, double* out) {
   fanin::reduce_into(out, gpu, x, fanin::sum<double>{});
-  return fanin::reduce(gpu, x, fanin::sum<double>{});
+  return fanin::reduce(gpu, x, fanin::sum<double>{}) + fanin::reduce_async(gpu, x, fanin::sum<double>{}).get();
 }
 #endif

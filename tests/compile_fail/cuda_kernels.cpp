@@ -56,6 +56,11 @@ double use(fanin::cuda& gpu) {
   return fanin::parallel_reduce(fanin::range(gpu, 10), element{},
                                 fanin::finished([](double sum) { return sum / 10; }, candidate{}));
 }
+#elif defined(ASYNC_OF_A_STRATEGY_THAT_FINISHES_ON_THE_HOST)
+double use(fanin::cuda& gpu) {
+  const auto view = gpu.with<fanin::cuda_strategy::shuffle>();
+  return fanin::parallel_reduce_async(fanin::range(view, 10), element{}, candidate{}).get();
+}
 #elif defined(LARGE_ACCUMULATOR)
 struct counters {
   int count[10'241];

@@ -298,6 +298,28 @@ TEST(serial, what_a_functor_throws_passes_through) {
   }
 }
 
+/// An asynchronous call keeps it for get().
+TEST(serial, what_a_functor_throws_comes_from_get) {
+  const auto f = [](std::int64_t i) {
+    if (i == 3) throw std::out_of_range("three");
+    return i;
+  };
+  const auto of_elements = [](std::int64_t x) -> std::int64_t {
+    throw std::out_of_range("an element, " + std::to_string(x));
+  };
+  const std::vector<std::int64_t> xs{1, 2};
+  for (const auto& exec : {lanes, left_to_right, halving}) {
+    auto failed = fanin::parallel_reduce_async(fanin::range(exec, 5), f, fanin::sum<std::int64_t>{});
+    auto good = fanin::parallel_reduce_async(fanin::range(exec, 3), f, fanin::sum<std::int64_t>{});
+    auto of_array = fanin::transform_reduce_async(exec, xs, of_elements, fanin::sum<std::int64_t>{});
+    EXPECT_TRUE(failed.ready() && good.ready() && of_array.ready());
+    EXPECT_THROW(failed.get(), std::out_of_range);
+    EXPECT_FALSE(failed.valid());
+    EXPECT_EQ(good.get(), 3);
+    EXPECT_THROW(of_array.get(), std::out_of_range);
+  }
+}
+
 TEST(serial, indices_of_negative_ranges) {
   const auto f = [](std::int64_t i) { return (i + 3) * (i + 3); };
   for (const auto& exec : {lanes, left_to_right, halving}) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/gate.hpp"
 #include "cuda/gpu_test.hpp"
 #include "support/user_reducers.hpp"
 
@@ -109,6 +110,63 @@ struct one_nowhere {
     expect_lost(gpu);
   }
   leave("ok: thrown");
+}
+
+/// Of one whose result is got later, from get(); looks at it end.
+template <bool Looks>
+[[noreturn]] void results_that_are_got_later() {
+  {
+    fanin::cuda gpu;
+    const fanin::sum<std::int64_t> sum;
+    if (fanin::parallel_reduce_async(fanin::range(gpu, 1'000), index_itself{}, sum).get() != 499'500) leave("499500");
+    expect_fault([&] {
+      auto failed =
+          fanin::parallel_reduce_async(fanin::range(gpu, 1'000'000), at<double>{nowhere()}, fanin::sum<double>{});
+      while (Looks && !failed.ready()) continue;
+      failed.get();
+    });
+    expect_lost(gpu);
+  }
+  leave("ok: thrown");
+}
+
+/// The stream captures when its kernel fails, and cannot be asked: another one tells.
+[[noreturn]] void fault_while_the_stream_captures() {
+  {
+    gate held;
+    fanin::cuda gpu;
+    fanin::parallel_reduce(fanin::range(gpu, 1'000), index_itself{}, fanin::sum<std::int64_t>{});
+    held.close(gpu);
+    auto failed =
+        fanin::parallel_reduce_async(fanin::range(gpu, 1'000'000), at<double>{nowhere()}, fanin::sum<double>{});
+    if (cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal) != cudaSuccess) leave("no capture");
+    held.open();
+    expect_fault([&] { failed.get(); });
+  }
+  leave("ok: thrown");
+}
+
+/// The object goes before the result is got.
+[[noreturn]] void fault_after_the_object() {
+  fanin::pending<double> failed;
+  {
+    const fanin::cuda gpu;
+    failed = fanin::parallel_reduce_async(fanin::range(gpu, 1'000'000), at<double>{nowhere()}, fanin::sum<double>{});
+  }
+  expect_fault([&] { failed.get(); });
+  leave("ok: thrown");
+}
+
+/// Destroyed after everything else of the program, CUDA's runtime included.
+fanin::pending<std::int64_t>& never_got() {
+  static fanin::pending<std::int64_t> one;
+  return one;
+}
+[[noreturn]] void dropped_at_exit() {
+  never_got();
+  never_got() = fanin::parallel_reduce_async(fanin::range(fanin::backend<fanin::cuda>::default_object(), 1'000),
+                                             index_itself{}, fanin::sum<std::int64_t>{});
+  leave("ok: dropped");
 }
 
 /// Of an ordered call the error comes from synchronize().
@@ -233,6 +291,9 @@ void sum_in_large_blocks() {
   auto gpu = std::make_unique<fanin::cuda>();
   auto x = std::make_unique<fanin::buffer<std::int64_t, fanin::cuda>>(*gpu, 10'000);
   fanin::parallel_reduce(fanin::range(*gpu, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
+  auto to_come = fanin::parallel_reduce_async(fanin::range(*gpu, 300'000), index_itself{}, fanin::sum<std::int64_t>{});
+  auto dropped = std::make_unique<fanin::pending<std::int64_t>>(
+      fanin::parallel_reduce_async(fanin::range(*gpu, 300'000), index_itself{}, fanin::sum<std::int64_t>{}));
   if (cudaDeviceReset() != cudaSuccess) leave("no reset");
   for (const bool is_in_use_again : {false, true}) {
     if (is_in_use_again) cudaFree(nullptr);
@@ -249,7 +310,15 @@ void sum_in_large_blocks() {
       if (std::string(e.what()).find("cudaDeviceReset") == std::string::npos) leave(e.what());
     }
   }
+  try {
+    if (!to_come.ready()) leave("a result of before the reset is still to come");
+    to_come.get();
+    leave("a result of before the reset was got");
+  } catch (const fanin::state_error& e) {
+    if (std::string(e.what()).find("cudaDeviceReset") == std::string::npos) leave(e.what());
+  }
   const memory_after_reset memory;
+  dropped.reset();
   x.reset();
   gpu.reset();
   legacy.reset();
@@ -273,6 +342,17 @@ TEST_F(cuda_faults, of_a_strategy_that_finishes_on_the_host) {
   EXPECT_EXIT(blocking_on_the_host_finish(), ::testing::ExitedWithCode(0), "ok");
 }
 TEST_F(cuda_faults, of_blocks_that_post) { EXPECT_EXIT(blocks_that_post(), ::testing::ExitedWithCode(0), "ok"); }
+TEST_F(cuda_faults, of_results_that_are_got_later) {
+  EXPECT_EXIT(results_that_are_got_later<false>(), ::testing::ExitedWithCode(0), "ok");
+  EXPECT_EXIT(results_that_are_got_later<true>(), ::testing::ExitedWithCode(0), "ok");
+}
+TEST_F(cuda_faults, of_a_result_while_its_stream_captures) {
+  EXPECT_EXIT(fault_while_the_stream_captures(), ::testing::ExitedWithCode(0), "ok");
+}
+TEST_F(cuda_faults, of_a_result_after_its_object) {
+  EXPECT_EXIT(fault_after_the_object(), ::testing::ExitedWithCode(0), "ok");
+}
+TEST_F(cuda_faults, results_dropped_at_exit) { EXPECT_EXIT(dropped_at_exit(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, of_an_ordered_call) { EXPECT_EXIT(ordered_functor(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, of_parallel_for) { EXPECT_EXIT(fault_of_parallel_for(), ::testing::ExitedWithCode(0), "ok"); }
 TEST_F(cuda_faults, met_by_the_next_call) { EXPECT_EXIT(met_by_the_next_call(), ::testing::ExitedWithCode(0), "ok"); }

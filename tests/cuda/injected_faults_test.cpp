@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/parallel_reduce.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -248,6 +250,71 @@ std::string exact(world& w) {
   return got == 4.0 ? "" : "an exact sum: got " + std::to_string(got);
 }
 
+using result_to_come = fanin::pending<integer>;
+template <class Strategy = one_pass>
+result_to_come later(world& w, integer last) {
+  const integer* const x = w.elements();
+  return fanin::parallel_reduce_async(fanin::range(w.gpu().with<Strategy>({.block_size = 32, .grid_size = 3}), last),
+                                      at<integer>{x}, fanin::sum<integer>{});
+}
+
+/// Several at once, one of them dropped, one looked at, got in another order.
+std::string got_later(world& w) {
+  using last_block = cuda_strategy::finished_by<one_pass, grid::last_block>;
+  result_to_come first = later(w, 100);
+  static_cast<void>(later(w, 200));
+  result_to_come third = later<last_block>(w, 300);
+  const std::string wrong = compared("the third", third.get(), sum_of(0, 300));
+  result_to_come fourth = later(w, 400);
+  while (!fourth.ready()) continue;
+  return wrong + compared("the fourth", fourth.get(), sum_of(0, 400)) +
+         compared("the first", first.get(), sum_of(0, 100));
+}
+
+/// A result of half a page in a mailbox.
+struct spread_sum {
+  using value_type = integer;
+  using accumulator_type = integer;
+  using result_type = std::array<integer, 150>;
+  FANIN_FUNCTION integer identity() const { return 0; }
+  FANIN_FUNCTION void join(integer& into, const integer& from) const { into += from; }
+  FANIN_FUNCTION result_type result(const integer& acc) const {
+    result_type all{};
+    for (integer& one : all) one = acc;
+    return all;
+  }
+};
+
+/// More than there is room for at first.
+std::string many_got_later(world& w) {
+  std::vector<fanin::pending<spread_sum::result_type>> all;
+  while (all.size() < 4) {
+    all.push_back(fanin::parallel_reduce_async(fanin::range(w.gpu(), 100), index_itself{}, spread_sum{}));
+  }
+  std::string wrong;
+  for (auto& one : all) {
+    const auto got = one.get();
+    wrong += compared("one of many", got[0], 4'950) + compared("its end", got[149], 4'950);
+  }
+  return wrong;
+}
+
+/// Of an object that is gone, beside a capture and without.
+std::string got_after_the_object(world& w) {
+  integer sums[2];
+  for (const bool captures : {false, true}) {
+    const a_stream own;
+    std::optional<fanin::cuda> gpu(own.it);
+    result_to_come one = fanin::parallel_reduce_async(fanin::range(*gpu, 100), index_itself{}, fanin::sum<integer>{});
+    std::optional<capturing> here;
+    if (captures) here.emplace(own.it);
+    gpu.reset();
+    sums[captures ? 1 : 0] = one.get();
+  }
+  return compared("after its object", sums[0], 4'950) + compared("after one that captured", sums[1], 4'950) +
+         compared("another", later(w, 500).get(), sum_of(0, 500));
+}
+
 constexpr step steps[] = {
     [](world& w) { return blocking<one_pass>(w, {}, 100); },
     [](world& w) { return blocking<one_pass>(w, {.block_size = 32, .grid_size = 3}); },
@@ -261,6 +328,9 @@ constexpr step steps[] = {
     [](world& w) { return blocking<cuda_strategy::global_halving>(w, {.block_size = 32}, 300); },
     [](world& w) { return into<cuda_strategy::global_halving>(w, {.block_size = 64}); },  // plain workspace grows
     &exact,
+    &got_later,
+    &many_got_later,
+    &got_after_the_object,
     [](world& w) { return in_a_graph(w, 3); },
     [](world& w) { return in_a_graph(w, 9); },
     [](world& w) {

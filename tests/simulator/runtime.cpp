@@ -38,6 +38,7 @@ struct recording {
   std::vector<operation> operations;
   std::vector<CUuserObject_st*> keeps;
   unsigned long long number = ++made;
+  bool is_valid = true;  ///< nobody asked how far its stream is
   recording() = default;
   recording(const recording&) = delete;
   recording& operator=(const recording&) = delete;
@@ -221,6 +222,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return of_device();
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (stream->captures != nullptr) {
+    stream->captures->is_valid = false;
+    return answer(cudaErrorInvalidValue);
+  }
   const bool done = simulator::is_finished(stream->queue);
   if (simulator::has_failed()) return of_device();
   return done ? cudaSuccess : cudaErrorNotReady;
@@ -239,9 +244,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = new CUgraph_st{std::move(stream->captures)};
-  stream->captures = nullptr;
-  return cudaSuccess;
+  const auto captured = std::exchange(stream->captures, nullptr);
+  *graph = captured->is_valid ? new CUgraph_st{captured} : nullptr;
+  return answer(captured->is_valid ? cudaSuccess : cudaErrorInvalidValue);
 }
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* capture,
                                      cudaGraph_t* graph, const cudaGraphNode_t** before, const cudaGraphEdgeData**,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "mailboxes.hpp"
 #include "state.hpp"
 
 namespace fanin {
@@ -13,7 +14,12 @@ namespace fanin {
 namespace detail {
 
 cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns, std::shared_ptr<cuda_resource> from)
-    : device{on_device}, stream{on_stream}, owns_stream{owns}, resource{std::move(from)}, context{made_context()} {
+    : device{on_device},
+      stream{on_stream},
+      owns_stream{owns},
+      resource{std::move(from)},
+      context{made_context()},
+      mailboxes{std::make_shared<mailbox_pool>(device, stream, context)} {
   FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
 }
 

@@ -4,24 +4,16 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/recipe.hpp>
 
+#include "mailboxes.hpp"
 #include "state.hpp"
 
 namespace fanin::detail {
 
 namespace {
-
-void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// What CUDA reports of a kernel that ran, at whichever call comes next.
 bool is_of_a_kernel(cudaError_t code) {
@@ -55,7 +47,7 @@ void find_in_driver(Function*& function, const char* name) {
 
 [[noreturn]] void refuse_capture(const char* call) {
   throw state_error(std::string(call) +
-                    ": this call waits for its stream, which is being captured into a graph; "
+                    ": the host waits for this call's work, and its stream is being captured into a graph; "
                     "use the _into form, or call it outside the capture");
 }
 
@@ -139,6 +131,14 @@ bool is_at_rest(cudaStream_t stream) {
   if (status == cudaErrorNotReady) return false;
   check_cuda(status, "cudaStreamQuery(stream)", __FILE__, __LINE__);
   return true;
+}
+
+bool is_known_at_rest(cudaStream_t stream) {
+  if (capture_state_of(stream) == capture_state::none) return is_at_rest(stream);
+  const last_error_scope last_error;
+  const relaxed_capture_scope relaxed;
+  static_cast<void>(is_at_rest(service_stream()));
+  return false;
 }
 
 std::uint64_t current_context() {
@@ -225,33 +225,12 @@ cuda_mailbox cuda_session::mailbox(int words) {
 }
 
 void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
-  constexpr unsigned spins_per_query = 2048;
-  constexpr unsigned queries_before_yield = 16;
-  auto* const to = static_cast<unsigned char*>(payload);
-  const auto* const from = static_cast<const std::uint64_t*>(state_->mailbox.host);
-  int arrived = 0;
-  const auto deliver = [&] {
-    for (; arrived < words; ++arrived) {
-      const std::uint64_t word = __atomic_load_n(from + arrived, __ATOMIC_RELAXED);
-      if (static_cast<std::uint32_t>(word >> 32) != mailbox.sequence) return false;
-      const auto carried = static_cast<std::uint32_t>(word);
-      std::memcpy(to + std::size_t{4} * static_cast<std::size_t>(arrived), &carried, sizeof(carried));
-    }
-    return true;
-  };
-  for (unsigned queries = 0;; ++queries) {
-    for (unsigned spin = 0; spin < spins_per_query; ++spin) {
-      if (deliver()) return;
-      pause();
-    }
-    // Another thread may have begun a capture that the legacy stream must not be asked beside: not before that ends.
-    if (capture_state_of(state_->stream) != capture_state::of_another && is_at_rest(state_->stream)) {
-      if (deliver()) return;
-      throw error("fanin: the stream came to rest and the kernel delivered no result");
-    }
-    if (queries > queries_before_yield) std::this_thread::yield();
-  }
+  wait_for_words(static_cast<const std::uint64_t*>(state_->mailbox.host), mailbox.sequence, payload,
+                 static_cast<std::size_t>(words) * sizeof(std::uint32_t),
+                 [&] { return is_known_at_rest(state_->stream); });
 }
+
+cuda_pending cuda_session::pending_mailbox(int words) { return state_->mailboxes->take(*state_, words); }
 
 const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   state_->reserve(state_->partials, bytes);

@@ -22,6 +22,14 @@ void cuda_span_reduction<Reducer>::reduce_into(const cuda_handle& handle, const 
   });
 }
 
+template <class Reducer>
+auto cuda_span_reduction<Reducer>::reduce_async(const cuda_handle& handle, const char* label, const element* data,
+                                                std::int64_t count, const Reducer& reducer) -> pending<result> {
+  return with_span_source(data, count, [&](const auto& source) {
+    return reduce_pending<cuda_strategy::one_pass>(handle, label, source, make_composite(substitute_reducer(reducer)));
+  });
+}
+
 }  // namespace fanin::detail
 
 #define FANIN_DETAIL_INSTANTIATE(reducer) template struct cuda_span_reduction<reducer>;

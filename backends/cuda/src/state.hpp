@@ -46,6 +46,8 @@ struct captured_node {
   friend bool operator==(const captured_node&, const captured_node&) = default;
 };
 
+class mailbox_pool;
+
 /// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
 class cuda_state : public std::enable_shared_from_this<cuda_state> {
  public:
@@ -67,13 +69,15 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   const bool owns_stream;
   const std::shared_ptr<cuda_resource> resource;  ///< null: cudaMalloc
   const std::uint64_t context;                    ///< in which everything here was made
+  const std::shared_ptr<mailbox_pool> mailboxes;  ///< of results that are got later, with which they are shared
   int multiprocessors = 0;
 
   std::mutex mutex;
   workspace_block plain_workspace;
   workspace_block tagged_workspace;
   std::vector<workspace_block> outgrown;
-  pinned_block mailbox;   ///< written by kernels alone: what stands in it tells whether a result is there
+  pinned_block
+      mailbox;  ///< of blocking calls; written by kernels alone: what stands in it tells whether a result is there
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;
   cuda_launch last_launch;
@@ -191,5 +195,8 @@ void wait_for_stream(cudaStream_t stream);
 void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 /// Whether `stream` has done all its work; throws what it failed of. Beside any capture but its own.
 bool is_at_rest(cudaStream_t stream);
+/// The same, also beside a capture that forbids the question (its own, or one that the legacy stream must not be asked
+/// beside): false then, but throws what the device failed of, which every stream tells.
+bool is_known_at_rest(cudaStream_t stream);
 
 }  // namespace fanin::detail

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "mailboxes.hpp"
 #include "state.hpp"
 
 namespace fanin::detail {
@@ -179,13 +180,14 @@ void cuda_state::free_outgrown() noexcept {
 
 void cuda_state::release() noexcept {
   try {
-    if (made_context() != context) return;  // all of it went with its context
+    if (made_context() != context) return mailboxes->leave_stream();  // all of it went with its context
     cudaStream_t order = stream;
     if (capture_state_of(stream) == capture_state::none) {
       static_cast<void>(cudaStreamSynchronize(stream));
     } else {
       order = stream_after_everything();
     }
+    mailboxes->leave_stream();
     for (const workspace_block& block : outgrown) deallocate_block(block, order);
     deallocate_block(plain_workspace, order);
     deallocate_block(tagged_workspace, order);
@@ -194,7 +196,7 @@ void cuda_state::release() noexcept {
     if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
     give_back_retired();
   } catch (const std::exception&) {
-    // The context is lost, and everything in it.
+    mailboxes->leave_stream();  // the context is lost, and everything in it
   }
 }
 

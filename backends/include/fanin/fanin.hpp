@@ -20,6 +20,7 @@
 #endif
 #include <fanin/merge.hpp>
 #include <fanin/parallel_reduce.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>

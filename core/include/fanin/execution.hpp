@@ -20,8 +20,10 @@ namespace fanin {
 ///   default_object()                -> Exec&, one per host thread (and device), made at first use
 ///   reduce(handle, label, first, count, f, composite)            -> result; blocks
 ///   reduce_into(handle, label, out, first, count, f, composite)  written in the object's order; may return at once
+///   reduce_async(handle, label, first, count, f, composite)      -> pending<result>; may return at once
 ///   reduce_span(handle, label, data, count, composite)           -> result; blocks
 ///   reduce_span_into(handle, label, out, data, count, composite)
+///   reduce_span_async(handle, label, data, count, composite)     -> pending<result>
 ///   parallel_for(handle, label, first, count, f)                 may return at once
 ///   synchronize(handle)                                          waits for all of the above; throws what went wrong
 ///   check_memory(handle, pointer, what)      throws invalid_argument if the backend cannot reach the memory

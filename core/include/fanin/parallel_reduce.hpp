@@ -12,6 +12,7 @@
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
 #include <fanin/error.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/range.hpp>
 
 namespace fanin {
@@ -75,6 +76,28 @@ template <class Exec, class F, class... Reducer>
 void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<Exec>& range, const F& f,
                           const Reducer&... reducers) {
   parallel_reduce_into(nullptr, out, range, f, reducers...);
+}
+
+/// As parallel_reduce, with the same bits, but returns a fanin::pending before the value is there, whose get() waits
+/// for it. On CUDA that wait is for this value alone: the stream goes on, and any number may be outstanding on an
+/// object. (serial and Kokkos's host spaces are done when the call returns; on Kokkos::Cuda get() waits for an event
+/// behind the value, on other devices of Kokkos's the call waits, since Kokkos tells of no value that it has come.)
+/// n == 0 gives the identities' results. f and what it captures are copied; memory it points to must live until get()
+/// has returned, or the work is done (what it writes to, until synchronize()). No allocation but where more are
+/// outstanding than before. Throws as parallel_reduce does before a launch, state_error on a stream that is being
+/// captured; what goes wrong later, and what f throws on serial, comes from get().
+template <class Exec, class F, class... Reducer>
+pending<detail::result_t<Reducer...>> parallel_reduce_async(detail::call_label label, const range_policy<Exec>& range,
+                                                            const F& f, const Reducer&... reducers) {
+  const auto all = detail::make_composite(reducers...);
+  all.template check_functor<F>();
+  return backend<Exec>::reduce_async(range.handle(), label.get(), range.first(), range.size(), f, all);
+}
+
+template <class Exec, class F, class... Reducer>
+pending<detail::result_t<Reducer...>> parallel_reduce_async(const range_policy<Exec>& range, const F& f,
+                                                            const Reducer&... reducers) {
+  return parallel_reduce_async(nullptr, range, f, reducers...);
 }
 
 /// Calls f(i) once for every index, in no stated order and possibly concurrently; n == 0 calls nothing. In the order

@@ -18,6 +18,7 @@
 #include <fanin/execution.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/parallel_reduce.hpp>
+#include <fanin/pending.hpp>
 
 namespace fanin {
 
@@ -167,6 +168,27 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
   reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
 }
 
+/// As reduce, with the same bits, but returns a fanin::pending before the value is there: see parallel_reduce_async. xs
+/// must live until get() has returned, or the work is done.
+template <class Exec, class X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+pending<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec, const X& xs,
+                                                   const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  detail::check_array<X>();
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  const auto view = detail::view_of(xs, "fanin::reduce_async");
+  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_async");
+  return backend<object>::reduce_span_async(handle, label.get(), view.data(), count,
+                                            detail::make_composite(reducers...));
+}
+
+template <class Exec, class X, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+pending<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs, const Reducer&... reducers) {
+  return reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
+}
+
 /// transform_reduce([label,] exec, xs, f, reducers...), and with xs, ys and xs, ys, zs: reduces f(x) over one array,
 /// f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
 /// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all
@@ -205,6 +227,25 @@ template <class Exec, class... Argument>
 void transform_reduce_into(detail::transform_result_t<Argument...>* out, Exec&& exec,
                            const Argument&... arrays_f_reducers) {
   transform_reduce_into(nullptr, out, std::forward<Exec>(exec), arrays_f_reducers...);
+}
+
+/// As transform_reduce, with the same bits, but returns a fanin::pending before the value is there: see
+/// parallel_reduce_async. The arrays must live until get() has returned, or the work is done.
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+pending<detail::transform_result_t<Argument...>> transform_reduce_async(detail::call_label label, Exec&& exec,
+                                                                        const Argument&... arrays_f_reducers) {
+  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
+    return parallel_reduce_async(label, range, f, reducers...);
+  };
+  return detail::take_transform("fanin::transform_reduce_async", std::forward<Exec>(exec), run, arrays_f_reducers...);
+}
+
+template <class Exec, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+pending<detail::transform_result_t<Argument...>> transform_reduce_async(Exec&& exec,
+                                                                        const Argument&... arrays_f_reducers) {
+  return transform_reduce_async(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 
 }  // namespace fanin

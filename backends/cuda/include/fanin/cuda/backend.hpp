@@ -11,6 +11,7 @@
 #include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/execution.hpp>
+#include <fanin/pending.hpp>
 #if defined(__CUDACC__)
 #include <fanin/cuda/launch.cuh>
 #endif
@@ -55,6 +56,23 @@ struct cuda_backend : cuda_calls {
 #endif
   }
 
+  template <class F, class Composite>
+  static pending<typename Composite::result_type> reduce_async([[maybe_unused]] const cuda_handle& handle,
+                                                               [[maybe_unused]] const char* label,
+                                                               [[maybe_unused]] std::int64_t first,
+                                                               [[maybe_unused]] std::int64_t count,
+                                                               [[maybe_unused]] const F& f,
+                                                               [[maybe_unused]] const Composite& c) {
+#if defined(__CUDACC__)
+    check_device_functor<F>();
+    return with_index_source(f, first, count, [&](const auto& source) {
+      return reduce_pending<Strategy>(handle, label, source, substitute_composite_for<F>(c));
+    });
+#else
+    refuse_functor<F>();
+#endif
+  }
+
   template <class T, class Composite>
   static typename Composite::result_type reduce_span(const cuda_handle& handle, const char* label, const T* data,
                                                      std::int64_t count, const Composite& c) {
@@ -80,6 +98,23 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
       with_span_source(data, count, [&](const auto& source) {
         reduce_ordered<Strategy>(handle, label, out, source, substitute_composite(c));
+      });
+#else
+      refuse_array<T>();
+#endif
+    }
+  }
+
+  template <class T, class Composite>
+  static pending<typename Composite::result_type> reduce_span_async(const cuda_handle& handle, const char* label,
+                                                                    const T* data, std::int64_t count,
+                                                                    const Composite& c) {
+    if constexpr (stands_in_library<T, Composite>) {
+      return in_library<Composite>::reduce_async(handle, label, data, count, get<0>(c.reducers));
+    } else {
+#if defined(__CUDACC__)
+      return with_span_source(data, count, [&](const auto& source) {
+        return reduce_pending<Strategy>(handle, label, source, substitute_composite(c));
       });
 #else
       refuse_array<T>();

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/functor.hpp>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/session.hpp>
+#include <fanin/pending.hpp>
 
 /// What the calls of the front ends do on CUDA.
 namespace fanin::detail {
@@ -60,6 +62,23 @@ void reduce_ordered(const cuda_handle& handle, const char* label, typename Compo
   if constexpr (is_stream_ordered(Strategy::recipe)) {
     grid_stage_of<Strategy, Composite>::enqueue(session, handle.tuning, source, c, {out, {}});
   }
+}
+
+/// Reduces into a mailbox in the stream's order, for fanin::pending.
+template <class Strategy, class Source, class Composite>
+pending<typename Composite::result_type> reduce_pending(const cuda_handle& handle, const char* label,
+                                                        const Source& source, const Composite& c) {
+  using result_type = typename Composite::result_type;
+  static_assert(is_stream_ordered(Strategy::recipe),
+                "fanin: this strategy finishes on the host, so that its result cannot be got later: use a strategy "
+                "with another grid stage for the _async forms (cuda_strategy::finished_by)");
+  check_reducers<Strategy, Composite>();
+  cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
+  cuda_pending made = session.pending_mailbox(mailbox_words(sizeof(result_type)));
+  if constexpr (is_stream_ordered(Strategy::recipe)) {
+    grid_stage_of<Strategy, Composite>::enqueue(session, handle.tuning, source, c, {nullptr, made.mailbox});
+  }
+  return pending<result_type>(std::move(made.slot));
 }
 
 template <class F>

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <fanin/cuda/session.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/reducer.hpp>
 #include <fanin/reducers.hpp>
 
@@ -20,6 +21,8 @@ struct cuda_span_reduction {
                        const Reducer& reducer);
   static void reduce_into(const cuda_handle& handle, const char* label, result* out, const element* data,
                           std::int64_t count, const Reducer& reducer);
+  static pending<result> reduce_async(const cuda_handle& handle, const char* label, const element* data,
+                                      std::int64_t count, const Reducer& reducer);
 };
 
 /// Whether cuda_span_reduction<Reducer> stands in the library, so that units without a CUDA compiler can call it.

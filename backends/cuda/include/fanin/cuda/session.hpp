@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include <fanin/cuda/error.hpp>
+#include <fanin/pending.hpp>
 
 namespace fanin::detail {
 class cuda_resource;
@@ -67,11 +68,17 @@ struct workspace_memory {
   unsigned* counter = nullptr;
 };
 
-/// Where a kernel leaves a blocking call's result: memory of the host that the device writes to. Each 64-bit word holds
-/// 32 bits of the result and the call's sequence number, so that no word needs another one's order, or a fence.
+/// Where a kernel leaves a result for the host: memory of the host that the device writes to. Each 64-bit word holds
+/// 32 bits of the result and its sequence number, so that no word needs another one's order, or a fence.
 struct cuda_mailbox {
   std::uint64_t* words = nullptr;
   std::uint32_t sequence = 0;
+};
+
+/// A mailbox for a result that is got later, and who gets it.
+struct cuda_pending {
+  cuda_mailbox mailbox;
+  pending_handle slot;
 };
 
 constexpr int mailbox_words(std::size_t bytes) { return static_cast<int>((bytes + 3) / 4); }
@@ -81,7 +88,7 @@ constexpr int mailbox_words(std::size_t bytes) { return static_cast<int>((bytes 
 class cuda_session {
  public:
   enum class mode {
-    blocking,  ///< the host waits: refused with state_error on a capturing stream
+    blocking,  ///< the host waits, now or later: refused with state_error on a capturing stream
     ordered,   ///< in the stream's order: may be captured
   };
 
@@ -110,6 +117,8 @@ class cuda_session {
   /// Waits until the kernel has written the mailbox's first `words` words, and copies what they carry, 4 bytes each.
   /// Throws cuda_error when the stream failed.
   void wait(const cuda_mailbox& mailbox, void* payload, int words);
+  /// A mailbox for a result of exactly so many words, which the session does not wait for.
+  cuda_pending pending_mailbox(int words);
   /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
   const void* fetch(const void* from, std::size_t bytes);
 

@@ -19,6 +19,7 @@
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
+#include <fanin/pending.hpp>
 
 namespace fanin {
 
@@ -104,6 +105,14 @@ struct backend<kokkos<Space>> {
                                first, count, f, c);
   }
 
+  template <class F, class Composite>
+  static pending<typename Composite::result_type> reduce_async(handle_type state, const char* label, std::int64_t first,
+                                                               std::int64_t count, const F& f, const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_async");
+    return detail::kokkos_reduce_async(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce),
+                                       first, count, f, c);
+  }
+
   template <class T, class Composite>
   static typename Composite::result_type reduce_span(handle_type state, const char* label, const T* data,
                                                      std::int64_t count, const Composite& c) {
@@ -118,6 +127,14 @@ struct backend<kokkos<Space>> {
     const Space& space = state->space("fanin::reduce_into");
     detail::kokkos_reduce_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::reduce), out, 0, count,
                                detail::kokkos_span_functor<T>{data}, c);
+  }
+
+  template <class T, class Composite>
+  static pending<typename Composite::result_type> reduce_span_async(handle_type state, const char* label, const T* data,
+                                                                    std::int64_t count, const Composite& c) {
+    const Space& space = state->space("fanin::reduce_async");
+    return detail::kokkos_reduce_async(*state, space, detail::kokkos_label(label, detail::kokkos_call::reduce), 0,
+                                       count, detail::kokkos_span_functor<T>{data}, c);
   }
 
   template <class F>

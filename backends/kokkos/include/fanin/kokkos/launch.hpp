@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <Kokkos_Core.hpp>
 #include <fanin/kokkos/functors.hpp>
 #include <fanin/kokkos/host_fold.hpp>
+#include <fanin/kokkos/results.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
+#include <fanin/pending.hpp>
 
 /// The launches behind backend<kokkos<Space>>.
 namespace fanin::detail {
@@ -146,6 +149,25 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),
                            kokkos_result_functor<Composite>{c, total, out});
     });
+  }
+}
+
+/// The value to be got later: on Kokkos::Cuda from memory of the host that the device writes to, when an event says
+/// that it has. Of others Kokkos would tell only when all later work has ended too, so that the value is waited for
+/// here.
+template <class Space, class F, class Composite>
+pending<typename Composite::result_type> kokkos_reduce_async(kokkos_state<Space>& state, const Space& space,
+                                                             const kokkos_label& label, std::int64_t first,
+                                                             std::int64_t count, const F& f, const Composite& c) {
+  using result_type = typename Composite::result_type;
+  if constexpr (kokkos_results<Space>::has_events) {
+    refuse_kokkos_capture(space, "fanin::parallel_reduce_async");
+    auto slot = state.results->take(sizeof(result_type));
+    kokkos_reduce_into(state, space, label, static_cast<result_type*>(slot->memory()), first, count, f, c);
+    slot->record(space);
+    return pending<result_type>(std::move(slot));
+  } else {
+    return pending<result_type>(kokkos_reduce(state, space, label, first, count, f, c));
   }
 }
 

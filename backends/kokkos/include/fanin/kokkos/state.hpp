@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <fanin/kokkos/lifetime.hpp>
+#include <fanin/kokkos/results.hpp>
 
 namespace fanin::detail {
 
@@ -19,10 +20,15 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
  public:
   using memory_space = typename Space::memory_space;
 
-  explicit kokkos_state(const Space& space) : space_{space}, threads_{std::max<std::int64_t>(space.concurrency(), 1)} {
+  explicit kokkos_state(const Space& space)
+      : results{std::make_shared<kokkos_results<Space>>(space)},
+        space_{space},
+        threads_{std::max<std::int64_t>(space.concurrency(), 1)} {
     kokkos_lifetime::get().add(*this);
   }
   ~kokkos_state() { kokkos_lifetime::get().remove(*this); }
+
+  const std::shared_ptr<kokkos_results<Space>> results;  ///< that are got later, with which it is shared
 
   /// The instance. Throws state_error after Kokkos was finalised.
   const Space& space(const char* call) const {

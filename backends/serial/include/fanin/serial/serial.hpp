@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <vector>
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/host/fold.hpp>
+#include <fanin/pending.hpp>
 
 namespace fanin {
 
@@ -75,6 +77,12 @@ struct backend<serial> {
     *out = reduce(exec, label, first, count, f, c);
   }
 
+  template <class F, class Composite>
+  static pending<typename Composite::result_type> reduce_async(serial exec, const char* label, std::int64_t first,
+                                                               std::int64_t count, const F& f, const Composite& c) {
+    return pending_of<Composite>([&] { return reduce(exec, label, first, count, f, c); });
+  }
+
   template <class T, class Composite>
   static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
                                                      const Composite& c) {
@@ -93,6 +101,12 @@ struct backend<serial> {
     *out = reduce_span(exec, label, data, count, c);
   }
 
+  template <class T, class Composite>
+  static pending<typename Composite::result_type> reduce_span_async(serial exec, const char* label, const T* data,
+                                                                    std::int64_t count, const Composite& c) {
+    return pending_of<Composite>([&] { return reduce_span(exec, label, data, count, c); });
+  }
+
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
     for (std::int64_t i = first; i < first + count; ++i) f(i);
@@ -107,6 +121,17 @@ struct backend<serial> {
   static void copy_from_host(serial, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
  private:
+  /// The call's result, or what it throws.
+  template <class Composite, class Call>
+  static pending<typename Composite::result_type> pending_of(const Call& call) {
+    using result = pending<typename Composite::result_type>;
+    try {
+      return result(call());
+    } catch (...) {
+      return result(std::current_exception());
+    }
+  }
+
   static constexpr std::align_val_t alignment{64};
 
   template <class T>

@@ -113,7 +113,7 @@ struct watching_block {
   template <class Source>
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
-    enqueue_and_tell(session, tuning, source, c, destination);
+    enqueue_and_tell(session, tuning, source, c, destination, false);
   }
 
   template <class Source>
@@ -123,7 +123,7 @@ struct watching_block {
     constexpr int most_words =
         std::max(result_words, may_post_partials<Strategy, Composite> ? most_words_that_are_posted : 0);
     const cuda_mailbox mailbox = session.mailbox(most_words);
-    const posting posts = enqueue_and_tell(session, tuning, source, c, {nullptr, mailbox});
+    const posting posts = enqueue_and_tell(session, tuning, source, c, {nullptr, mailbox}, true);
     std::uint32_t payload[most_words];
     if constexpr (may_post_partials<Strategy, Composite>) {
       if (posts.blocks > 0) {
@@ -173,9 +173,9 @@ struct watching_block {
   }
 
   /// How many blocks of a launch write to the mailbox, for the host to join; 0 where the watching block does.
-  static int blocks_that_post(const cuda_launch& launch, const cuda_mailbox& mailbox) {
+  static int blocks_that_post(const cuda_launch& launch) {
     const int blocks = launch.grid_size / Strategy::recipe.cluster_size;
-    return mailbox.words != nullptr && blocks > 1 && blocks <= most_blocks_that_post &&
+    return blocks > 1 && blocks <= most_blocks_that_post &&
                    blocks * mailbox_words(sizeof(accumulator)) <= most_words_that_are_posted && rounds_as_device()
                ? blocks
                : 0;
@@ -188,7 +188,7 @@ struct watching_block {
   };
   template <class Source>
   static posting enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
-                                  const Composite& c, cuda_destination<result_type> destination) {
+                                  const Composite& c, cuda_destination<result_type> destination, bool may_post) {
     const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
@@ -201,7 +201,7 @@ struct watching_block {
     work.chunks = plan.chunks;
     posting posts{0, plan.launch.block_size};
     if constexpr (may_post_partials<Strategy, Composite>) {
-      posts.blocks = blocks_that_post(plan.launch, destination.mailbox);
+      posts.blocks = may_post ? blocks_that_post(plan.launch) : 0;
       destination.takes_partials = posts.blocks > 0;
     }
     launch_reduce<Strategy>(session, plan, source, c, work, destination);
