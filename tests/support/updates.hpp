@@ -21,7 +21,7 @@
 /// strategy, on a GPU or a simulated one. A check waits, and says what was wrong, or nothing.
 namespace fanin_test {
 
-using check = std::function<std::string()>;
+using update_check = std::function<std::string()>;
 
 /// f(i): r[i] += 3 q[i], and gives the new r[i].
 struct update_at {
@@ -112,8 +112,8 @@ struct update_memory {
 
 /// An update whose results are finished on the device, or, by strategies that finish on the host, a sum of it.
 template <class Strategy>
-check run_update(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, const std::vector<std::int64_t>& elements,
-                 bool blocking) {
+update_check run_update(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning,
+                        const std::vector<std::int64_t>& elements, bool blocking) {
   const auto memory = std::make_shared<update_memory>(gpu, elements);
   const auto view = gpu.with<Strategy>(tuning);
   const auto n = static_cast<std::int64_t>(elements.size());
@@ -156,7 +156,8 @@ check run_update(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, const
 
 /// transform_reduce over one array from its element `start` on, or two.
 template <class Strategy>
-check run_visit(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, std::size_t start, std::size_t n, bool two) {
+update_check run_visit(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, std::size_t start, std::size_t n,
+                       bool two) {
   std::vector<std::int32_t> numbers(start + n);
   for (std::size_t k = 0; k < n; ++k) numbers[start + k] = static_cast<std::int32_t>(k);
   const auto memory = std::make_shared<fanin::buffer<std::int32_t, fanin::cuda>>(on_gpu(gpu, numbers));

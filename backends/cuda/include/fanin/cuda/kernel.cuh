@@ -8,6 +8,7 @@
 #include <fanin/cuda/grid/host_finish.cuh>
 #include <fanin/cuda/grid/last_block.cuh>
 #include <fanin/cuda/grid/launch_per_halving.cuh>
+#include <fanin/cuda/grid/lone_block.cuh>
 #include <fanin/cuda/grid/second_pass.cuh>
 #include <fanin/cuda/grid/watching_block.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
@@ -24,7 +25,9 @@ template <class Strategy, class Composite>
 constexpr auto choose_grid_stage() {
   using cuda_stage::grid;
   constexpr grid stage = Strategy::recipe.grid;
-  if constexpr (stage == grid::host_finish) {
+  if constexpr (is_alone<Strategy>) {
+    return std::type_identity<lone_block<Strategy, Composite>>{};
+  } else if constexpr (stage == grid::host_finish) {
     return std::type_identity<host_finish<Strategy, Composite>>{};
   } else if constexpr (stage == grid::second_pass) {
     return std::type_identity<second_pass<Strategy, Composite>>{};

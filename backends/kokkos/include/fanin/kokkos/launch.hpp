@@ -107,25 +107,34 @@ auto* reduce_through_workspace(kokkos_state<Space>& state, const Space& space, c
   return partials;
 }
 
+template <class Space, class F, class Composite>
+typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& state, const Space& space,
+                                                       const kokkos_label& label, std::int64_t first,
+                                                       std::int64_t count, const F& f, const Composite& c);
+
 /// The value, when it is there.
 template <class Space, class F, class Composite>
 typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                               std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
-  return launch_alone(space, [&] {
-    kokkos_slot<typename Composite::accumulator_type> total{c.identity()};
-    if constexpr (through_workspace<Space, Composite>) {
-      using slot = kokkos_slot<typename Composite::accumulator_type>;
-      using memory_space = typename Space::memory_space;
-      const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
-      Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
-                        Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
-      space.fence("fanin::parallel_reduce: for the value");
-    } else {
-      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c.plain(),
-                                                                &total);
-    }
-    return c.result_on_host(total.value);
-  });
+  if constexpr (Composite::is_finished && !is_host_space<Space>) {
+    return kokkos_reduce_finished(state, space, label, first, count, f, c);
+  } else {
+    return launch_alone(space, [&] {
+      kokkos_slot<typename Composite::accumulator_type> total{c.identity()};
+      if constexpr (through_workspace<Space, Composite>) {
+        using slot = kokkos_slot<typename Composite::accumulator_type>;
+        using memory_space = typename Space::memory_space;
+        const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
+        Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
+                          Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
+        space.fence("fanin::parallel_reduce: for the value");
+      } else {
+        reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c.plain(),
+                                                                  &total);
+      }
+      return c.result_on_host(total.value);
+    });
+  }
 }
 
 /// The value at *out, in the instance's order. On the host it is there at once.
@@ -168,6 +177,24 @@ pending<typename Composite::result_type> kokkos_reduce_async(kokkos_state<Space>
     return pending<result_type>(std::move(slot));
   } else {
     return pending<result_type>(kokkos_reduce(state, space, label, first, count, f, c));
+  }
+}
+
+/// The value, where the device makes it of the reducers' results.
+template <class Space, class F, class Composite>
+typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& state, const Space& space,
+                                                       const kokkos_label& label, std::int64_t first,
+                                                       std::int64_t count, const F& f, const Composite& c) {
+  using result_type = typename Composite::result_type;
+  if constexpr (kokkos_results<Space>::has_events) {
+    return kokkos_reduce_async(state, space, label, first, count, f, c).get();
+  } else {
+    const Kokkos::View<result_type, typename Space::memory_space> out("fanin::finished");
+    kokkos_reduce_into(state, space, label, out.data(), first, count, f, c);
+    const auto on_host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, out);
+    Kokkos::deep_copy(space, on_host, out);
+    space.fence("fanin::parallel_reduce: for the value");
+    return on_host();
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/grid/lone_block.cuh>
 #include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/grid/watched_order.hpp>
 #include <fanin/cuda/partial/in_registers.cuh>
@@ -191,6 +192,13 @@ struct watching_block {
                                   const Composite& c, cuda_destination<result_type> destination, bool may_post) {
     const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    if constexpr (works_alone<Strategy, Composite>) {
+      using lone = lone_block<alone<Strategy>, Composite>;
+      if (lone::takes(plan, source)) {
+        lone::enqueue(session, plan, source, c, destination);
+        return {0, plan.launch.block_size};
+      }
+    }
     const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
     const std::size_t values = hands_over_parcels<Strategy, Composite> ? left_spills<accumulator>::bytes(largest_grid)
                                                                        : bytes_of_threads<Strategy, accumulator>(plan);

@@ -115,6 +115,14 @@ template <class Strategy, class Composite>
 using partial_of = std::conditional_t<hands_over_parcels<Strategy, Composite>, typename Composite::parcel_type,
                                       typename Composite::accumulator_type>;
 
+/// A strategy whose grid is one block of threads that join in registers: see grid/lone_block.cuh.
+template <class Strategy>
+struct alone : Strategy {};
+template <class Strategy>
+inline constexpr bool is_alone = false;
+template <class Strategy>
+inline constexpr bool is_alone<alone<Strategy>> = true;
+
 enum class partial_kind {
   of_threads,    ///< one accumulator a thread, in the workspace
   in_registers,  ///< the block's accumulator, in its thread 0
@@ -128,5 +136,14 @@ inline constexpr partial_kind partial_kind_of =
     : hands_over_parcels<Strategy, Composite>         ? partial_kind::parcel
     : stays_in_spill<Strategy, Composite>             ? partial_kind::in_spill
                                                       : partial_kind::in_registers;
+
+/// Whether a grid of one block has a kernel of its own.
+template <class Strategy, class Composite>
+inline constexpr bool works_alone =
+    Strategy::recipe.thread == cuda_stage::thread::vectorised &&
+    Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
+    Strategy::recipe.grid == cuda_stage::grid::watching_block && Strategy::recipe.cluster_size == 1 &&
+    partial_kind_of<Strategy, Composite> == partial_kind::in_registers && !Composite::has_any_spill &&
+    is_passed_by_value<Composite>;
 
 }  // namespace fanin::detail

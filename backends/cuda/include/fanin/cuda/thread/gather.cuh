@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/thread/bulk.cuh>
 #include <fanin/cuda/thread/fold_n.cuh>
@@ -20,6 +21,8 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
   constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
   if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
     gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
+  } else if constexpr (is_alone<Strategy>) {
+    gather_alone<units_in_flight<Source>(recipe)>(source, c, state);
   } else if constexpr (is_wide) {
     gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
   } else if constexpr (recipe.thread == thread::grid_stride) {

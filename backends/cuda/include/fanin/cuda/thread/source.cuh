@@ -130,7 +130,8 @@ struct transformed_source {
   template <int Rows, class Composite>
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
                        std::int64_t at, std::int64_t step, int rows) const {
-    fold(c, state, v, at, step, rows, std::make_integer_sequence<int, Rows * width>{});
+    fold(c, state, v, at, step, rows, std::make_integer_sequence<int, width>{},
+         std::make_integer_sequence<int, (Rows - 1) * width>{});
   }
 
   template <class Composite>
@@ -143,13 +144,15 @@ struct transformed_source {
   __device__ vector load(std::int64_t at, std::index_sequence<I...>) const {
     return {load_vector(get<I>(transform.data) + head + at * width)...};
   }
-  template <int Rows, class Composite, int... K>
+  /// f is called for the rows that there are, and no more: the others repeat the first one's values.
+  template <int Rows, class Composite, int... First, int... K>
   __device__ void fold(const Composite& c, typename Composite::state_type& state, const vector (&v)[Rows],
-                       std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, K...>) const {
-    // f is called for rows that there are, and no more.
-    const value_type values[Rows * width] = {(K < width || K / width < rows)
-                                                 ? value_in<K % width>(v[K / width], std::index_sequence_for<T...>{})
-                                                 : values[K % width]...};
+                       std::int64_t at, std::int64_t step, int rows, std::integer_sequence<int, First...>,
+                       std::integer_sequence<int, K...>) const {
+    constexpr std::index_sequence_for<T...> all;
+    const value_type first[] = {value_in<First>(v[0], all)...};
+    const value_type values[] = {
+        first[First]..., (1 + K / width < rows ? value_in<K % width>(v[1 + K / width], all) : first[K % width])...};
     c.fold_batch(state, tile_batch<Rows, width, value_type>{values, head + at * width, step * width, rows});
   }
   template <int K, std::size_t... I>
