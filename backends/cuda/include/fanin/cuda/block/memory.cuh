@@ -46,9 +46,14 @@ class objects_of_launch {
 
   __device__ unsigned count() const { return count_; }
   __device__ T& operator[](unsigned k) const { return *reinterpret_cast<T*>(first_ + k * bytes_of_one); }
-  /// All of them as words of 16 bytes.
-  __device__ uint4* words() const { return reinterpret_cast<uint4*>(first_); }
-  __device__ unsigned count_of_words() const { return count_ * static_cast<unsigned>(bytes_of_one / sizeof(uint4)); }
+  /// By all threads of the block, each its share.
+  __device__ void copy_first_to_others() const {
+    constexpr auto words_of_one = static_cast<unsigned>(bytes_of_one / sizeof(uint4));
+    auto* const words = reinterpret_cast<uint4*>(first_);
+    for (unsigned k = words_of_one + threadIdx.x; k < count_ * words_of_one; k += blockDim.x) {
+      words[k] = words[k % words_of_one];
+    }
+  }
 
  private:
   unsigned char* first_;

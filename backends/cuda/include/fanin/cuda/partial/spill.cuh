@@ -76,13 +76,12 @@ class split_spill {
 
   /// The block's; all hold the identity. Called once, by all threads. Ends with a barrier.
   __device__ accumulator& begin(const Composite& c) const {
-    if constexpr (has_zero_identity<Composite>) {
-      for (unsigned k = threadIdx.x; k < spills_.count_of_words(); k += blockDim.x) spills_.words()[k] = {0, 0, 0, 0};
-    } else {
-      for (unsigned k = threadIdx.x; k < spills_.count(); k += blockDim.x) spills_[k] = c.identity();
+    accumulator& first = begin_spill(c, &spills_[0]);
+    if (spills_.count() > 1) {
+      spills_.copy_first_to_others();
+      __syncthreads();
     }
-    __syncthreads();
-    return spills_[0];
+    return first;
   }
 
   /// That of the calling thread's warp.
