@@ -266,11 +266,12 @@ TEST(sessions, plans_as_many_blocks_as_the_elements_need) {
     const fanin::cuda_launch launch = gpu.last_launch();
     return std::pair{launch.grid_size, launch.block_size};
   };
-  // A thread has 8 indices in flight: a lone block, as few blocks as one round takes, and then all that are resident.
+  // A thread has 8 indices in flight, 4 in a lone block: that, as few blocks as one round takes, and then all that are
+  // resident.
   EXPECT_EQ(planned(gpu, 1), std::pair(1, 128));
-  EXPECT_EQ(planned(gpu, 1'024), std::pair(1, 128));
-  EXPECT_EQ(planned(gpu, 1'025), std::pair(1, 256));
-  EXPECT_EQ(planned(gpu, 8'192), std::pair(1, 512));
+  EXPECT_EQ(planned(gpu, 512), std::pair(1, 128));
+  EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
+  EXPECT_EQ(planned(gpu, 8'192), std::pair(1, 1024));
   EXPECT_EQ(planned(gpu, 8'193), std::pair(3, 512));
   EXPECT_EQ(planned(gpu, 16'384), std::pair(4, 512));
   EXPECT_EQ(planned(gpu, 16'385), std::pair(8, 512));

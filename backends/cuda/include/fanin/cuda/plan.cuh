@@ -195,17 +195,18 @@ void plan_grid_of(cuda_plan& plan, int asked) {
 }
 
 /// Where all units fit one round, as few blocks as that takes: each thread has all its loads in flight. On an H200,
-/// behind another kernel, floats: a lone block for 2^10 1.41 us with 128 threads and 1.50 with 512; 2^14 2.10 with 512
-/// and 2.14 with 1024; 2^16 2.40 us with 16 blocks of 256 threads and 2.50 with 32 of 512; 2^18 2.55 with 66 of
-/// 256, 2.70 with 128 of 512; 2^19 3.08 with 66 of 512 and 3.15 with 256.
+/// behind another kernel, floats: a lone block for 2^10 1.41 us with 128 threads and 1.50 with 512; 2^16 2.40 us with
+/// 16 blocks of 256 threads and 2.50 with 32 of 512; 2^18 2.55 with 66 of 256, 2.70 with 128 of 512; 2^19 3.08 with 66
+/// of 512 and 3.15 with 256.
 struct one_round {
   static constexpr int least_threads = 128;
   static constexpr int some_threads = 256;
   static constexpr int most_threads = 512;
+  static constexpr int most_threads_alone = 1024;
 
   static int lone_block_size(std::int64_t units, std::int64_t in_flight) {
     int threads = least_threads;
-    while (threads < most_threads && threads * in_flight < units) threads *= 2;
+    while (threads < most_threads_alone && threads * in_flight < units) threads *= 2;
     return threads;
   }
   static int block_size(std::int64_t units, std::int64_t in_flight, int multiprocessors) {
@@ -219,16 +220,19 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, c
                      const FullGrid& full_grid) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr std::int64_t in_flight = std::max(units_in_flight<Source>(recipe) / loads_of_unit<Source>, 1);
+  constexpr std::int64_t in_flight_alone = std::max(units_in_flight_alone<Source>(recipe) / loads_of_unit<Source>, 1);
+  // Others are gathered one after the other: many threads do better.
+  constexpr bool loads_together = Source::has_vectors || values_fit_registers<Source, units_in_flight<Source>(recipe)>;
   cuda_launch& launch = plan.launch;
   const std::int64_t round_of_block = launch.block_size * in_flight;
   // Another block size would want other shared memory, where that goes by threads.
   const bool is_default_block = launch.block_size == recipe.block_size && recipe.memory != cuda_stage::memory::shared;
   if (is_default_block && units <= measured.lone_block_size * in_flight) {
-    launch.block_size = one_round::lone_block_size(units, in_flight);
+    launch.block_size = one_round::lone_block_size(units, in_flight_alone);
     launch.grid_size = 1;
   } else if (units <= round_of_block && measured.lone_block_size != 0) {
     launch.grid_size = 1;
-  } else if (is_default_block && measured.lone_block_size != 0 &&
+  } else if (loads_together && is_default_block && measured.lone_block_size != 0 &&
              units <= one_round::most_threads * in_flight * multiprocessors) {
     launch.block_size = one_round::block_size(units, in_flight, multiprocessors);
     const std::int64_t round = launch.block_size * in_flight;

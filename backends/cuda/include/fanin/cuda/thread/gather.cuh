@@ -22,7 +22,7 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
   if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
     gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
   } else if constexpr (is_alone<Strategy>) {
-    gather_alone<units_in_flight<Source>(recipe)>(source, c, state);
+    gather_alone<units_in_flight_alone<Source>(recipe)>(source, c, state);
   } else if constexpr (is_wide) {
     gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
   } else if constexpr (recipe.thread == thread::grid_stride) {

@@ -236,6 +236,26 @@ constexpr int units_in_flight(const cuda_recipe& recipe) {
   }
 }
 
+/// The same in a grid of one block: of indices fewer, since each is behind a condition in a round that is not whole.
+template <class Source>
+constexpr int units_in_flight_alone(const cuda_recipe& recipe) {
+  constexpr int most_indices = 4;
+  return Source::has_vectors ? units_in_flight<Source>(recipe)
+                             : std::min(units_in_flight<Source>(recipe), most_indices);
+}
+
+/// Whether Count values of a source can be held before they are folded.
+template <class Source, int Count>
+inline constexpr bool values_fit_registers = [] {
+  constexpr std::size_t most_bytes = 128;
+  if constexpr (Source::value_size == 0) {
+    return false;
+  } else {
+    return Source::value_size * Count <= most_bytes &&
+           std::is_trivially_default_constructible_v<typename Source::value_type>;
+  }
+}();
+
 /// Calls use(source) with the source for a functor over the indices first, first + 1, ...
 template <class F, class Use>
 decltype(auto) with_index_source(const F& f, std::int64_t first, std::int64_t count, const Use& use) {

@@ -134,18 +134,6 @@ __device__ void accumulate_values(const Source& source, const Composite& c, type
   c.fold_batch(state, tile_batch<sizeof...(K), 1, typename Source::value_type>{value, source.index(first), step});
 }
 
-/// Whether Count values of a source can be held before they are folded.
-template <class Source, int Count>
-inline constexpr bool values_fit_registers = [] {
-  constexpr std::size_t most_bytes = 128;
-  if constexpr (Source::value_size == 0) {
-    return false;
-  } else {
-    return Source::value_size * Count <= most_bytes &&
-           std::is_trivially_default_constructible_v<typename Source::value_type>;
-  }
-}();
-
 /// Count elements, step apart: together where the source gives values that fit registers, else in a row, in which the
 /// compiler issues their loads together where it can.
 template <int Count, class Source, class Composite>
@@ -237,6 +225,12 @@ __device__ void gather_alone(const Source& source, const Composite& c, typename 
   if constexpr (Source::has_vectors) count = static_cast<std::uint32_t>(source.vectors());
 #pragma unroll 1
   for (std::uint32_t mine = threadIdx.x; mine < count; mine += Units * blockDim.x) {
+    if constexpr (!Source::has_vectors) {
+      if (count - mine > (Units - 1) * blockDim.x) {  // without conditions, f's loads go together
+        accumulate_together<Units>(source, c, state, mine, blockDim.x);
+        continue;
+      }
+    }
     gather_rest<Units>(source, c, state, mine, blockDim.x, count);
   }
   if constexpr (Source::has_vectors) {
