@@ -23,7 +23,7 @@ using to_come = fanin::pending<std::int64_t>;
 to_come sum_later(const fanin::cuda& gpu, std::int64_t n) {
   return fanin::parallel_reduce_async(fanin::range(gpu, n), index_itself{}, int64_sum);
 }
-constexpr std::int64_t sum_of_indices(std::int64_t n) { return n * (n - 1) / 2; }
+constexpr std::int64_t sum_of_first(std::int64_t n) { return n * (n - 1) / 2; }
 
 /// Less than a gate's two seconds.
 template <class Call>
@@ -35,20 +35,20 @@ void expect_at_once(const char* what, const Call& call) {
 
 TEST_F(cuda_pending, get_waits_for_its_own_result_only) {
   fanin::cuda gpu;
-  EXPECT_EQ(sum_later(gpu, 100'000).get(), sum_of_indices(100'000));
+  EXPECT_EQ(sum_later(gpu, 100'000).get(), sum_of_first(100'000));
   gate held;
   to_come before = sum_later(gpu, 100'000);
   held.close(gpu);
   to_come behind = sum_later(gpu, 1'000);
-  expect_at_once("get()", [&] { EXPECT_EQ(before.get(), sum_of_indices(100'000)); });
+  expect_at_once("get()", [&] { EXPECT_EQ(before.get(), sum_of_first(100'000)); });
   held.open();
-  EXPECT_EQ(behind.get(), sum_of_indices(1'000));
+  EXPECT_EQ(behind.get(), sum_of_first(1'000));
 }
 
 TEST_F(cuda_pending, calls_and_looks_do_not_wait) {
   fanin::cuda gpu;
   const fanin::cuda other;
-  EXPECT_EQ(sum_later(gpu, 1'000).get() + sum_later(other, 1'000).get(), 2 * sum_of_indices(1'000));
+  EXPECT_EQ(sum_later(gpu, 1'000).get() + sum_later(other, 1'000).get(), 2 * sum_of_first(1'000));
   gate held;
   held.close(gpu);
   std::vector<to_come> all;
@@ -56,23 +56,23 @@ TEST_F(cuda_pending, calls_and_looks_do_not_wait) {
     for (std::int64_t n = 1; n <= 200; ++n) all.push_back(sum_later(gpu, n * 100));
     for (const to_come& one : all) EXPECT_FALSE(one.ready());
     all.erase(all.begin(), all.begin() + 100);
-    EXPECT_EQ(sum_later(other, 1'000).get(), sum_of_indices(1'000));
+    EXPECT_EQ(sum_later(other, 1'000).get(), sum_of_first(1'000));
   });
   held.open();
   while (!all.back().ready()) continue;
-  for (std::int64_t n = 200; n > 100; --n, all.pop_back()) EXPECT_EQ(all.back().get(), sum_of_indices(n * 100));
+  for (std::int64_t n = 200; n > 100; --n, all.pop_back()) EXPECT_EQ(all.back().get(), sum_of_first(n * 100));
 }
 
 /// Whoever waits holds nothing that others need.
 TEST_F(cuda_pending, other_threads_call_while_one_waits) {
   fanin::cuda gpu;
   destination<std::int64_t, fanin::cuda> out(gpu);
-  EXPECT_EQ(sum_later(gpu, 1'000).get(), sum_of_indices(1'000));
+  EXPECT_EQ(sum_later(gpu, 1'000).get(), sum_of_first(1'000));
   fanin::parallel_reduce_into(out.pointer(), fanin::range(gpu, 500), index_itself{}, int64_sum);
-  EXPECT_EQ(out.get(), sum_of_indices(500));
+  EXPECT_EQ(out.get(), sum_of_first(500));
   gate held;
   held.close(gpu);
-  std::thread waits([one = sum_later(gpu, 1'000)]() mutable { EXPECT_EQ(one.get(), sum_of_indices(1'000)); });
+  std::thread waits([one = sum_later(gpu, 1'000)]() mutable { EXPECT_EQ(one.get(), sum_of_first(1'000)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   to_come other;
   expect_at_once("a call beside get()", [&] {
@@ -81,8 +81,8 @@ TEST_F(cuda_pending, other_threads_call_while_one_waits) {
   });
   held.open();
   waits.join();
-  EXPECT_EQ(other.get(), sum_of_indices(300));
-  EXPECT_EQ(out.get(), sum_of_indices(700));
+  EXPECT_EQ(other.get(), sum_of_first(300));
+  EXPECT_EQ(out.get(), sum_of_first(700));
 }
 
 /// While one thread waits or looks, another one destroys the object.
@@ -94,7 +94,7 @@ TEST_F(cuda_pending, its_object_goes_meanwhile) {
     std::thread other([&] {
       while (!all[0].ready()) continue;
       for (std::int64_t n = 3; n >= 1; --n)
-        EXPECT_EQ(all[static_cast<std::size_t>(n - 1)].get(), sum_of_indices(n * 100'000));
+        EXPECT_EQ(all[static_cast<std::size_t>(n - 1)].get(), sum_of_first(n * 100'000));
     });
     if (round % 2 == 0) std::this_thread::yield();
     gpu.reset();
@@ -113,10 +113,10 @@ TEST_F(cuda_pending, captures_stay_valid) {
     check(cudaStreamBeginCapture(captures.stream(), mode));
     EXPECT_THROW(static_cast<void>(sum_later(captures, 100)), fanin::state_error);
     while (!before.ready()) continue;
-    EXPECT_EQ(before.get(), sum_of_indices(1'000'000));
+    EXPECT_EQ(before.get(), sum_of_first(1'000'000));
     std::vector<to_come> all;
     for (std::int64_t n = 1; n <= 100; ++n) all.push_back(sum_later(gpu, n));  // and allocates
-    for (std::int64_t n = 1; n <= 100; ++n) EXPECT_EQ(all[static_cast<std::size_t>(n - 1)].get(), sum_of_indices(n));
+    for (std::int64_t n = 1; n <= 100; ++n) EXPECT_EQ(all[static_cast<std::size_t>(n - 1)].get(), sum_of_first(n));
     cudaGraph_t graph = nullptr;
     check(cudaStreamEndCapture(captures.stream(), &graph));
     EXPECT_NE(graph, nullptr);
