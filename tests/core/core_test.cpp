@@ -4,12 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <fanin/fanin.hpp>
@@ -56,85 +54,6 @@ TEST(range, says_what_it_is) {
   static_assert(std::is_same_v<decltype(fanin::range(exec, 3)), fanin::range_policy<fanin::serial>>);
   EXPECT_EQ(fanin::range(exec, std::size_t{9}).size(), 9);
   EXPECT_EQ(fanin::range(exec, std::uint8_t{9}).size(), 9);
-}
-
-// --- Results that are got later
-
-/// A backend's, which counts what is done with it.
-struct counting_slot final : fanin::detail::pending_slot {
-  int takes = 0;
-  int releases = 0;
-  bool is_there = true;
-  bool is_ready() noexcept override { return is_there; }
-  void take(void* to, std::size_t bytes) override {
-    ++takes;
-    if (!is_there) throw std::runtime_error("it will not come");
-    ASSERT_EQ(bytes, sizeof(int));
-    *static_cast<int*>(to) = 42;
-  }
-  void release() noexcept override { ++releases; }
-  fanin::pending<int> pending() { return fanin::pending<int>(fanin::detail::pending_handle(this)); }
-};
-
-void expect_nothing_in(fanin::pending<int>& none) {
-  EXPECT_FALSE(none.valid());
-  for (const bool looks : {true, false}) {
-    try {
-      static_cast<void>(looks ? static_cast<int>(none.ready()) : none.get());
-      ADD_FAILURE() << "nothing was thrown";
-    } catch (const fanin::state_error& refused) {
-      const std::string call = looks ? "fanin::pending::ready: there is no" : "fanin::pending::get: there is no";
-      EXPECT_NE(std::string(refused.what()).find(call), std::string::npos) << refused.what();
-    }
-  }
-}
-
-TEST(pending, is_got_once) {
-  fanin::pending<int> empty;
-  expect_nothing_in(empty);
-  counting_slot slot;
-  fanin::pending<int> all[] = {fanin::pending<int>(7), slot.pending(),
-                               fanin::pending<int>(std::make_exception_ptr(std::out_of_range("seven")))};
-  for (const auto& one : all) EXPECT_TRUE(one.valid() && one.ready());
-  EXPECT_EQ(all[0].get(), 7);
-  EXPECT_EQ(all[1].get(), 42);
-  EXPECT_THROW(all[2].get(), std::out_of_range);
-  for (auto& one : all) expect_nothing_in(one);
-  EXPECT_EQ(slot.takes, 1);
-  EXPECT_EQ(slot.releases, 1);
-}
-
-TEST(pending, gives_its_slot_back_once) {
-  counting_slot dropped;
-  static_cast<void>(dropped.pending());
-  EXPECT_EQ(dropped.releases, 1);
-  EXPECT_EQ(dropped.takes, 0);
-
-  counting_slot failed;
-  failed.is_there = false;
-  fanin::pending<int> one = failed.pending();
-  EXPECT_FALSE(one.ready());
-  EXPECT_THROW(one.get(), std::runtime_error);
-  expect_nothing_in(one);
-  EXPECT_EQ(failed.releases, 1);
-
-  counting_slot first;
-  counting_slot second;
-  fanin::pending<int> moved = first.pending();
-  fanin::pending<int> other(std::move(moved));
-  expect_nothing_in(moved);
-  EXPECT_EQ(first.releases, 0);
-  other = second.pending();
-  EXPECT_EQ(first.releases, 1);
-  EXPECT_EQ(second.releases, 0);
-  auto& itself = other;
-  other = std::move(itself);
-  EXPECT_EQ(other.get(), 42);
-  EXPECT_EQ(second.releases, 1);
-  other = fanin::pending<int>(3);
-  moved = std::move(other);
-  expect_nothing_in(other);
-  EXPECT_EQ(moved.get(), 3);
 }
 
 struct by_reference {

@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cuda/gpu_test.hpp"
@@ -20,8 +22,8 @@
 #include "support/functors.hpp"
 #include "support/user_reducers.hpp"
 
-/// Calls of random kind, size, tuning, object and thread, blocking, ordered and as nodes of graphs, against answers
-/// that are known without reducing. FANIN_SOAK_CALLS says how many, FANIN_SOAK_SEED which.
+/// Calls of random kind, size, tuning, object and thread, blocking, ordered, got later and as nodes of graphs, against
+/// answers that are known without reducing. FANIN_SOAK_CALLS says how many, FANIN_SOAK_SEED which.
 namespace fanin_test {
 namespace {
 
@@ -121,6 +123,10 @@ struct sum_by_index {
     fanin::parallel_reduce_into(out, fanin::range(view, of.first, of.last), at<integer>{all.on_device},
                                 fanin::sum<integer>{});
   }
+  static auto later(const auto& view, const elements& all, part of) {
+    return fanin::parallel_reduce_async(fanin::range(view, of.first, of.last), at<integer>{all.on_device},
+                                        fanin::sum<integer>{});
+  }
 };
 
 struct sum_of_span : sum_by_index {
@@ -132,6 +138,9 @@ struct sum_of_span : sum_by_index {
   }
   static void into(result* out, const auto& view, const elements& all, part of) {
     fanin::reduce_into(out, view, span_of(all, of), fanin::sum<integer>{});
+  }
+  static auto later(const auto& view, const elements& all, part of) {
+    return fanin::reduce_async(view, span_of(all, of), fanin::sum<integer>{});
   }
 };
 
@@ -148,6 +157,10 @@ struct least_and_sum {
   static void into(result* out, const auto& view, const elements& all, part of) {
     fanin::parallel_reduce_into(out, fanin::range(view, of.first, of.last), at<integer>{all.on_device},
                                 fanin::min_loc<integer>{}, fanin::sum<integer>{});
+  }
+  static auto later(const auto& view, const elements& all, part of) {
+    return fanin::parallel_reduce_async(fanin::range(view, of.first, of.last), at<integer>{all.on_device},
+                                        fanin::min_loc<integer>{}, fanin::sum<integer>{});
   }
 };
 
@@ -168,6 +181,9 @@ struct exact {
   }
   static void into(result* out, const auto& view, const elements& all, part of) {
     fanin::reduce_into(out, view, span_of(all, of), fanin::exact_sum<double>{});
+  }
+  static auto later(const auto& view, const elements& all, part of) {
+    return fanin::reduce_async(view, span_of(all, of), fanin::exact_sum<double>{});
   }
 };
 
@@ -195,6 +211,9 @@ struct counters {
   static void into(result* out, const auto& view, const elements&, part of) {
     fanin::parallel_reduce_into(out, fanin::range(view, of.first, of.last), low_bits{}, Reducer{});
   }
+  static auto later(const auto& view, const elements&, part of) {
+    return fanin::parallel_reduce_async(fanin::range(view, of.first, of.last), low_bits{}, Reducer{});
+  }
 };
 
 // --- Calls by their number
@@ -206,6 +225,8 @@ struct alignas(16) slot {
 
 /// A call that was made in its stream's order; whether what it wrote is right.
 using is_right = bool (*)(const slot&, const elements&, part);
+/// One whose result is got later: gets it, and whether it is right.
+using gets_right = std::function<bool(const elements&, part)>;
 
 struct call {
   const char* strategy;
@@ -214,6 +235,7 @@ struct call {
   bool is_persistent;
   bool (*blocking)(const fanin::cuda&, const fanin::cuda_tuning&, const elements&, part);
   void (*into)(slot*, const fanin::cuda&, const fanin::cuda_tuning&, const elements&, part);
+  gets_right (*later)(const fanin::cuda&, const fanin::cuda_tuning&, const elements&, part);
   is_right right;
 };
 
@@ -221,14 +243,25 @@ template <class Strategy, class Kind>
 call call_of(const char* what) {
   using result = typename Kind::result;
   static_assert(sizeof(result) <= sizeof(slot));
-  call one{Strategy::name, what,   fanin::is_stream_ordered(Strategy::recipe), is_persistent(Strategy::recipe), nullptr,
-           nullptr,        nullptr};
+  call one{Strategy::name,
+           what,
+           fanin::is_stream_ordered(Strategy::recipe),
+           is_persistent(Strategy::recipe),
+           nullptr,
+           nullptr,
+           nullptr,
+           nullptr};
   one.blocking = [](const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, const elements& all, part of) {
     return Kind::blocking(gpu.with<Strategy>(tuning), all, of) == Kind::expected(all, of);
   };
   if constexpr (fanin::is_stream_ordered(Strategy::recipe)) {
     one.into = [](slot* out, const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, const elements& all, part of) {
       Kind::into(reinterpret_cast<result*>(out), gpu.with<Strategy>(tuning), all, of);
+    };
+    one.later = [](const fanin::cuda& gpu, const fanin::cuda_tuning& tuning, const elements& all, part of) {
+      auto made = std::make_shared<fanin::pending<result>>(Kind::later(gpu.with<Strategy>(tuning), all, of));
+      return gets_right(
+          [made](const elements& known, part asked) { return made->get() == Kind::expected(known, asked); });
     };
   }
   one.right = [](const slot& got, const elements& all, part of) {
@@ -307,7 +340,7 @@ class caller {
   void make(std::int64_t some) {
     for (std::int64_t made = 0; made < some;) {
       const std::size_t which = draw_.below(10);
-      made += which == 0 ? in_a_graph() : which < 6 ? ordered() : blocking();
+      made += which == 0 ? in_a_graph() : which < 4 ? ordered() : which < 6 ? got_later() : blocking();
     }
   }
 
@@ -331,6 +364,27 @@ class caller {
     }
     look_at(gpu, made, "into");
     return static_cast<std::int64_t>(made.size());
+  }
+
+  /// Of several objects, in another order, every fifth dropped.
+  std::int64_t got_later() {
+    struct outstanding {
+      asked_call one;
+      gets_right gets;
+    };
+    std::vector<outstanding> made;
+    for (std::size_t k = 1 + draw_.below(many); k > 0; --k) {
+      const asked_call one(draw_, true);
+      made.push_back({one, one.of->later(any(), one.tuning, all_, one.asked)});
+    }
+    const auto all = static_cast<std::int64_t>(made.size());
+    for (; !made.empty(); made.pop_back()) {
+      std::swap(made[draw_.below(made.size())], made.back());
+      const auto& [one, gets] = made.back();
+      if (draw_.below(5) == 0) continue;
+      count_.note(gets(all_, one.asked), *one.of, "got later", one.asked, one.tuning);
+    }
+    return all;
   }
 
   std::int64_t in_a_graph() {
@@ -389,6 +443,9 @@ void warm_up(const fanin::cuda& gpu, const elements& all) {
       fanin::cuda_tuning tuning;
       tuning.block_size = block_size;
       EXPECT_TRUE(one.blocking(gpu, tuning, all, {0, most})) << one.strategy << ", " << one.what;
+      // As many of a size at once as four threads may have.
+      std::vector<gets_right> at_once;
+      while (one.is_ordered && at_once.size() < 4 * 24) at_once.push_back(one.later(gpu, tuning, all, {0, 1}));
       if (one.is_persistent) {
         tuning.grid_size = 200;
         EXPECT_TRUE(one.blocking(gpu, tuning, all, {0, most})) << one.strategy << ", " << one.what;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +111,12 @@ std::map<const void*, int>& allowed_bytes() {
   return all;
 }
 
+/// A device that goes takes no stream of the application's along.
+std::set<cudaStream_t>& known_streams() {
+  static auto* const all = new std::set<cudaStream_t>;
+  return *all;
+}
+
 bool host_waits = false;
 
 }  // namespace
@@ -209,11 +216,12 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // --- Streams
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new CUstream_st{simulator::make_stream(), nullptr, nullptr};
+  *stream = *known_streams().insert(new CUstream_st{simulator::make_stream(), nullptr, nullptr}).first;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   simulator::destroy(stream->queue);
+  known_streams().erase(stream);
   delete stream;
   return of_device();
 }
