@@ -24,16 +24,3 @@ std::function<void()> bind_kernel(const void* kernel, void** arguments) {
 }
 
 }  // namespace simulator
-
-namespace fanin::detail {
-
-/// Every kernel goes through the backend's kernel_pointer(void (*)(Parameter...)) on its way to the runtime. This one
-/// is the better match, and there a kernel's parameters are known for the last time.
-template <class First, class... Others>
-const void* kernel_pointer(void (*kernel)(First, Others...)) {
-  const void* const address = reinterpret_cast<const void*>(kernel);
-  simulator::know_kernel(address, &simulator::bind_kernel<First, Others...>);
-  return address;
-}
-
-}  // namespace fanin::detail

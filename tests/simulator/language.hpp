@@ -13,7 +13,6 @@
 #include <fanin/device/arithmetic.hpp>  // which has assembly for a CUDA compiler
 #include <fanin/macros.hpp>
 
-#include "simulator/kernel_call.hpp"
 #include "simulator/thread.hpp"
 
 #define __CUDACC__

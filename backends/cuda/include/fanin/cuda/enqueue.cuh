@@ -9,14 +9,10 @@
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/device/kernel_pointer.cuh>
 
 /// What the host halves of the grid stages share.
 namespace fanin::detail {
-
-template <class... Parameter>
-const void* kernel_pointer(void (*kernel)(Parameter...)) {
-  return reinterpret_cast<const void*>(kernel);
-}
 
 template <class T>
 void* argument(const T& value) {
