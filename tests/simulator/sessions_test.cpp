@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
@@ -251,6 +255,28 @@ TEST(sessions, mailbox_numbers_wrap) {
     other.handle().state->sequence = 0xffffffffU;
     return wrong + call(with_grid<rows::one_pass>(other, 8), {9}, 700);
   });
+}
+
+// --- The end of an object
+
+/// Also where another thread, which copies or frees a buffer, takes the state just as the destructor has seen that
+/// nobody has it. Of many rounds some meet.
+TEST(sessions, a_destructor_waits_for_the_end_of_the_state) {
+  for (int round = 0; round < 300; ++round) {
+    simulator::begin(simulator::schedule(1));
+    std::optional<fanin::cuda> gpu;
+    gpu.emplace();
+    const std::weak_ptr<fanin::detail::cuda_state> state = gpu->handle().state->weak_from_this();
+    std::atomic<bool> has_begun{false};
+    std::thread other([&] {
+      while (state.lock() != nullptr) has_begun = true;
+    });
+    while (!has_begun) std::this_thread::yield();
+    gpu.reset();
+    EXPECT_TRUE(state.expired()) << "in round " << round;
+    other.join();
+    if (HasFailure()) return;
+  }
 }
 
 // --- Plans, and parallel_for

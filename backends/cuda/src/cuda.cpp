@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fanin/cuda/cuda.hpp>
 
+#include <latch>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -107,8 +107,12 @@ cuda& cuda::operator=(cuda&& other) noexcept {
   return *this;
 }
 cuda::~cuda() {
-  // Another thread may copy or free a buffer of this object's just now, for which it needs the object's stream.
-  while (state_ != nullptr && state_.use_count() > 1) std::this_thread::yield();
+  if (state_ == nullptr) return;
+  // Another thread may copy or free a buffer of this object's just now, for which it needs the object's stream; then it
+  // is that one which ends the state.
+  const std::shared_ptr<std::latch> end = state_->end.seen;
+  state_.reset();
+  end->wait();
 }
 
 detail::cuda_handle cuda::handle() const {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -48,6 +49,16 @@ struct captured_node {
 
 class mailbox_pool;
 
+/// What others wait for an object's end by, as its first member, which goes last.
+struct end_of_object {
+  const std::shared_ptr<std::latch> seen = std::make_shared<std::latch>(1);
+
+  end_of_object() = default;
+  ~end_of_object() { seen->count_down(); }
+  end_of_object(const end_of_object&) = delete;
+  end_of_object& operator=(const end_of_object&) = delete;
+};
+
 /// Everything a fanin::cuda owns. The mutex is held by the one session there is at a time.
 class cuda_state : public std::enable_shared_from_this<cuda_state> {
  public:
@@ -64,6 +75,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   /// Grows a pinned block to at least so many bytes, zeroed. Nothing may be in flight to it.
   void reserve(pinned_block& block, std::size_t bytes);
 
+  const end_of_object end;
   const int device;
   const cudaStream_t stream;
   const bool owns_stream;
