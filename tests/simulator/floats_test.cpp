@@ -17,8 +17,9 @@ namespace fanin::detail {
 template struct cuda_span_reduction<sum<float>>;
 }  // namespace fanin::detail
 
-/// Sums of floats, whose order on a device is nowhere stated, but that it is one (docs/contract.md, Determinism): by
-/// the tuning and the addresses, whatever the schedule, and the same in a blocking call and in one into memory.
+/// Sums of floats, whose order on a device is not stated, but that it is one (docs/contract.md, Determinism): by the
+/// tuning and the addresses, whatever the schedule, and the same in a blocking call and in one into memory; and that no
+/// chain of additions is long.
 namespace simulator_test {
 namespace {
 
@@ -102,6 +103,41 @@ std::string run_sum(std::uint64_t seed) {
     if (!(std::abs(one - sum) <= bound * 1e-4)) wrong += " got " + bits_of(one) + ", expected " + std::to_string(sum);
   }
   return wrong.empty() ? "" : simulator::schedule(seed).text() + "\n  " + of.name + ": " + wrong;
+}
+
+/// Counts additions instead: how many an element has gone through at most.
+struct chain {
+  using value_type = float;
+  using accumulator_type = std::int64_t;
+  FANIN_FUNCTION std::int64_t identity() const { return 0; }
+  FANIN_FUNCTION void fold(std::int64_t& acc, float, std::int64_t) const { ++acc; }
+  FANIN_FUNCTION void join(std::int64_t& into, const std::int64_t& from) const {
+    into = (into < from ? from : into) + 1;
+  }
+};
+
+/// The bound of docs/contract.md, CUDA's order.
+TEST(floats, an_element_goes_through_few_additions) {
+  for_each_seed(count_of_seeds(120), [](std::uint64_t seed) {
+    return run_seed(seed, [](choices& draw, std::string& text) -> std::string {
+      constexpr int blocks[] = {32, 64, 256};
+      constexpr int grids[] = {1, 2, 5, 40, 70};
+      const auto part = std::span<const float>(numbers()).subspan(draw.below(4), 1 + draw.below(most));
+      const fanin::cuda gpu;
+      const auto view = gpu.with<rows::one_pass>({.block_size = draw.one_of(blocks), .grid_size = draw.one_of(grids)});
+      std::int64_t into = 0;
+      fanin::reduce_into(&into, view, part, chain{});
+      const std::int64_t blocking = fanin::reduce(view, part, chain{});
+      gpu.synchronize();
+      const std::int64_t block = gpu.last_launch().block_size;
+      const std::int64_t grid = gpu.last_launch().grid_size;
+      const std::int64_t bound = static_cast<std::int64_t>(part.size()) / (grid * block) + grid / block + 40;
+      text = "\n  blocks of " + std::to_string(block) + ", grid " + std::to_string(grid);
+      if (into <= bound && blocking <= bound) return "";
+      return std::to_string(into) + " or " + std::to_string(blocking) + " additions of at most " +
+             std::to_string(bound);
+    });
+  });
 }
 
 TEST(floats, bits_are_those_of_any_schedule) { for_each_seed(count_of_seeds(40) * std::size(all_rows), run_sum); }
