@@ -132,10 +132,9 @@ json input_to_json(const input_facts& facts) {
           {"left_out", facts.left_out}};
 }
 
-json meta_to_json(const options& chosen, const std::map<std::string, std::string>& versions, const device* gpu) {
+json machine_to_json(const std::map<std::string, std::string>& versions, const device* gpu) {
   const host_facts host = look_at_host();
   json meta{
-      {"program", "fanin-perf"},
       {"fanin", FANIN_VERSION_STRING},
       {"commit", FANIN_PERF_COMMIT},
       {"dirty", FANIN_PERF_DIRTY != 0},
@@ -144,10 +143,7 @@ json meta_to_json(const options& chosen, const std::map<std::string, std::string
       {"build_type", FANIN_PERF_BUILD_TYPE},
       {"host",
        {{"cpu", host.cpu}, {"threads", host.hardware_threads}, {"last_level_cache_bytes", host.last_level_cache}}},
-      {"versions", versions},
-      {"seed", chosen.seed},
-      {"series", chosen.series},
-      {"quick", chosen.quick}};
+      {"versions", versions}};
   if (gpu == nullptr) {
     meta["gpu"] = nullptr;
     return meta;
@@ -161,6 +157,15 @@ json meta_to_json(const options& chosen, const std::map<std::string, std::string
                  {"multiprocessors", facts.multiprocessors},
                  {"memory_bytes", facts.memory},
                  {"l2_bytes", facts.l2_bytes}};
+  return meta;
+}
+
+json meta_to_json(const options& chosen, const std::map<std::string, std::string>& versions, const device* gpu) {
+  json meta = machine_to_json(versions, gpu);
+  meta["program"] = "fanin-perf";
+  meta["seed"] = chosen.seed;
+  meta["series"] = chosen.series;
+  meta["quick"] = chosen.quick;
   return meta;
 }
 
@@ -214,6 +219,10 @@ void check_writable(const std::string& file) {
     throw std::runtime_error("cannot write " + file + ": check its folder and permissions");
   }
   if (!was_there) std::remove(file.c_str());
+}
+
+std::string describe_machine(const std::map<std::string, std::string>& versions, const device* gpu) {
+  return machine_to_json(versions, gpu).dump();
 }
 
 std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,

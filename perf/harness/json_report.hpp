@@ -17,6 +17,9 @@ inline constexpr int json_schema = 2;
 inline constexpr std::array json_columns{"way",    "time_us", "mean_us",     "within_percent",
                                          "ratios", "answer",  "error_bound", "fault"};
 
+/// What of "meta" is the build's and the machine's, as JSON.
+std::string describe_machine(const std::map<std::string, std::string>& versions, const device* gpu);
+
 /// A run as JSON (docs/perf.md has the fields).
 std::string to_json(const run_result& result, const options& chosen, const std::map<std::string, std::string>& versions,
                     const device* gpu);

@@ -9,6 +9,10 @@ if(FANIN_PYTHON)
   set_tests_properties(perf_program PROPERTIES LABELS perf TIMEOUT 600 RUN_SERIAL ON)
 endif()
 
+# On a GPU machine all libraries; its exit code says whether they are right.
+add_test(NAME perf_cg_program COMMAND fanin_perf_cg --sizes 2^12,2^13 --types f64,f32 --series 2 --quick)
+set_tests_properties(perf_cg_program PROPERTIES LABELS perf)
+
 if(NOT FANIN_WITH_HOST_TESTS)
   return()
 endif()
@@ -19,8 +23,8 @@ endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
-  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp
-  LIBS fanin_perf_harness nlohmann_json::nlohmann_json
+  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp cg_test.cpp
+  LIBS fanin_perf_loop nlohmann_json::nlohmann_json
   LABELS perf)
 
 # Of Python and JavaScript: a sanitizer sees nothing of them.
