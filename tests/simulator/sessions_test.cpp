@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -292,15 +293,25 @@ TEST(sessions, plans_as_many_blocks_as_the_elements_need) {
     const fanin::cuda_launch launch = gpu.last_launch();
     return std::pair{launch.grid_size, launch.block_size};
   };
-  // A thread has 8 indices in flight, 4 in a lone block: that, as few blocks as one round takes, and then all that are
+  // Indices: a lone block with up to 4 a thread, and then as many threads as there are, up to all blocks that are
   // resident.
   EXPECT_EQ(planned(gpu, 1), std::pair(1, 128));
   EXPECT_EQ(planned(gpu, 512), std::pair(1, 128));
   EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
-  EXPECT_EQ(planned(gpu, 8'192), std::pair(1, 1024));
-  EXPECT_EQ(planned(gpu, 8'193), std::pair(3, 512));
-  EXPECT_EQ(planned(gpu, 16'384), std::pair(4, 512));
-  EXPECT_EQ(planned(gpu, 16'385), std::pair(8, 512));
+  EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
+  EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
+  // Vectors of two: as few blocks as one round of 4 takes.
+  const std::vector<std::int64_t> ones(100'000, 1);
+  const auto planned_array = [&](std::size_t n) {
+    EXPECT_EQ(fanin::reduce(gpu, std::span(ones).first(n), fanin::sum<std::int64_t>{}), static_cast<std::int64_t>(n));
+    const fanin::cuda_launch launch = gpu.last_launch();
+    return std::pair{launch.grid_size, launch.block_size};
+  };
+  EXPECT_EQ(planned_array(1'024), std::pair(1, 128));
+  EXPECT_EQ(planned_array(8'192), std::pair(1, 1024));
+  EXPECT_EQ(planned_array(8'196), std::pair(3, 512));
+  EXPECT_EQ(planned_array(16'384), std::pair(4, 512));
+  EXPECT_EQ(planned_array(16'400), std::pair(8, 512));
   // As many threads as elements, where the tuning says something.
   using one_pass = rows::one_pass;
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
