@@ -71,23 +71,26 @@ stage() {
   say "${summary[-1]}"
 }
 
-# count_tests FILE   adds up a JUnit report of ctest.
+# count_tests FILE   adds up a JUnit report of ctest, and the schedules of the simulated device that its tests ran.
 count_tests() {
-  local counts run fail skip
+  local counts run fail skip schedules
   counts=$(python3 - "$1" <<'PYTHON'
+import re
 import sys
 import xml.etree.ElementTree as tree
 
 suite = tree.parse(sys.argv[1]).getroot()
 status = [case.get("status") for case in suite.iter("testcase")]
-print(status.count("run"), status.count("fail"), len(status) - status.count("run") - status.count("fail"))
+schedules = sum(int(n) for out in suite.iter("system-out") for n in re.findall(r"^(\d+) schedules, ", out.text or "", re.M))
+print(status.count("run"), status.count("fail"), len(status) - status.count("run") - status.count("fail"), schedules)
 PYTHON
   ) || return 1
-  read -r run fail skip <<<"$counts"
+  read -r run fail skip schedules <<<"$counts"
   passed=$((passed + run))
   failed=$((failed + fail))
   skipped=$((skipped + skip))
   stage_note="${stage_note:+$stage_note; }$run passed, $fail failed, $skip skipped"
+  if ((schedules > 0)); then stage_note+=", $schedules schedules"; fi
 }
 
 # test_preset PRESET [CTEST ARGUMENT...]

@@ -46,7 +46,7 @@ TEST(edges, of_no_elements_and_of_one) {
 /// Under schedules that are drawn, as the other calls.
 TEST(simulated, edges) {
   const std::vector<call> calls = calls_of_edges();
-  for_each_seed(count_of_seeds(40) * calls.size(), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(120) * calls.size(), [&](std::uint64_t seed) {
     return run_schedule(seed, calls, static_cast<std::size_t>(seed % calls.size()));
   });
 }

@@ -118,9 +118,9 @@ struct chain {
 
 /// The bound of docs/contract.md, CUDA's order.
 TEST(floats, an_element_goes_through_few_additions) {
-  for_each_seed(count_of_seeds(120), [](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(60), [](std::uint64_t seed) {
     return run_seed(seed, [](choices& draw, std::string& text) -> std::string {
-      constexpr int blocks[] = {32, 64, 256};
+      constexpr int blocks[] = {32, 64};
       constexpr int grids[] = {1, 2, 5, 40, 70};
       const auto part = std::span<const float>(numbers()).subspan(draw.below(4), 1 + draw.below(most));
       const fanin::cuda gpu;
@@ -140,7 +140,7 @@ TEST(floats, an_element_goes_through_few_additions) {
   });
 }
 
-TEST(floats, bits_are_those_of_any_schedule) { for_each_seed(count_of_seeds(40) * std::size(all_rows), run_sum); }
+TEST(floats, bits_are_those_of_any_schedule) { for_each_seed(count_of_seeds(200) * std::size(all_rows), run_sum); }
 
 }  // namespace
 }  // namespace simulator_test

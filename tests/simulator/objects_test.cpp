@@ -65,7 +65,7 @@ std::string compare(const char* what, std::int64_t got, std::int64_t expected) {
 
 /// A large grid leaves units with the first numbers; then small ones up to the last number, and over it.
 TEST(objects, launch_numbers_wrap) {
-  for_each_seed(count_of_seeds(200), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(600), [&](std::uint64_t seed) {
     return run_seed(seed, [&](choices& draw, std::string&) -> std::string {
       const fanin::cuda gpu;
       std::vector<std::int64_t> out(12);
@@ -95,7 +95,7 @@ TEST(objects, launch_numbers_wrap) {
 
 /// A graph of two nodes, replayed among other calls of the object.
 TEST(objects, graphs) {
-  for_each_seed(count_of_seeds(200), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(800), [&](std::uint64_t seed) {
     return run_seed(seed, [&](choices& draw, std::string&) -> std::string {
       const fanin::cuda gpu;
       const part first(draw);
@@ -131,7 +131,7 @@ TEST(objects, graphs) {
 
 /// Calls of two objects, whose kernels run at once.
 TEST(objects, two_streams) {
-  for_each_seed(count_of_seeds(200), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(1'200), [&](std::uint64_t seed) {
     return run_seed(seed, [&](choices& draw, std::string&) -> std::string {
       const fanin::cuda objects[2];
       std::vector<std::int64_t> out(8);

@@ -19,19 +19,19 @@ void run_schedules(const std::vector<call>& calls, std::uint64_t of_call) {
   });
 }
 
-TEST(simulated, sums) { run_schedules(calls_of_sums(), 20); }
-TEST(simulated, several) { run_schedules(calls_of_several(), 20); }
-TEST(simulated, wide) { run_schedules(calls_of_wide(), 20); }
-TEST(simulated, states) { run_schedules(calls_of_states(), 20); }
+TEST(simulated, sums) { run_schedules(calls_of_sums(), 80); }
+TEST(simulated, several) { run_schedules(calls_of_several(), 100); }
+TEST(simulated, wide) { run_schedules(calls_of_wide(), 100); }
+TEST(simulated, states) { run_schedules(calls_of_states(), 110); }
 /// A few calls: a schedule of them takes ten times as long.
 TEST(simulated, large_blocks) {
   const std::vector<call> calls = calls_of_sums();
-  for_each_seed(count_of_seeds(72), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(144), [&](std::uint64_t seed) {
     return run_schedule(seed, calls, static_cast<std::size_t>(7 * seed % calls.size()), blocks::large);
   });
 }
-TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 40); }
-TEST(simulated, updates) { run_schedules(calls_of_updates(), 20); }
+TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 120); }
+TEST(simulated, updates) { run_schedules(calls_of_updates(), 40); }
 
 }  // namespace
 }  // namespace simulator_test

@@ -31,11 +31,12 @@ void machine::let_next_grid_start(block& b) {
   if (b.lets_next_grid_start) return;
   b.lets_next_grid_start = true;
   ++b.of->let_next;
+  note_work();
 }
 
 /// The next block (or cluster) of the first grid that has one and may start it.
 bool machine::start_next() {
-  if (!may_start_) return false;
+  if (!may_start_ || (!running_.empty() && running_.size() >= how.resident_blocks)) return false;
   for (grid* const g : kernels()) {
     const unsigned some = g->what.blocks_of_cluster;
     if (g->next == g->what.blocks) continue;
@@ -84,6 +85,7 @@ void machine::retire(block& b) {
   grid& g = *b.of;
   let_next_grid_start(b);
   ++g.done;
+  note_work();
   running_.erase(std::find(running_.begin(), running_.end(), &b));
   if (last_block_ == &b) last_block_ = nullptr;
   // To ThreadSanitizer another block's threads are others.
@@ -107,6 +109,7 @@ void machine::complete(grid& g) {
   g.spent.clear();
   g.is_complete = true;
   something_changed_ = true;
+  note_work();
 }
 bool machine::complete_one() {
   for (grid* const g : kernels()) {
@@ -119,6 +122,7 @@ bool machine::complete_one() {
 
 /// Takes from the streams what is done, and begins what may begin.
 void machine::advance_streams() {
+  if (!std::exchange(streams_may_advance_, false)) return;
   for (const auto& one : streams) {
     bool earlier_let_start = true;
     while (!one->queue.empty()) {
@@ -134,7 +138,10 @@ void machine::advance_streams() {
       // Not yet, where the next grid may have started before: its blocks then come between.
       const bool may_be_later = search == nullptr && one->queue.size() > 1 && one->queue[1].kernel != nullptr &&
                                 one->queue[1].kernel->what.starts_early;
-      if (!first.kernel->is_complete && may_be_later && !random.one_in(256)) break;
+      if (!first.kernel->is_complete && may_be_later && !random.one_in(256)) {
+        note_work();
+        break;
+      }
       if (!first.kernel->is_complete) complete(*first.kernel);
       one->queue.pop_front();
       something_changed_ = true;

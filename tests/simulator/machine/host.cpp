@@ -29,6 +29,7 @@ void enqueue(stream* on, launch kernel) {
   host_releases(made.get());
   if (m.search == nullptr) m.mailboxes.send(false, m.random);
   on->queue.push_back({std::move(made), nullptr});
+  m.note_work();
   ++m.so_far.launches;
   if (m.search != nullptr) return;
   const std::uint64_t luck = m.random.below(4);
@@ -37,6 +38,7 @@ void enqueue(stream* on, launch kernel) {
 }
 void enqueue(stream* on, std::function<void()> at_once) {
   on->queue.push_back({nullptr, std::move(at_once)});
+  device().note_work();
   device().run_some(1);
 }
 bool finish(stream* on) {

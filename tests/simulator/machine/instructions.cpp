@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include "simulator/machine/scheduler.hpp"
@@ -18,8 +20,11 @@ struct in_machine : strand::pause {
 
 thread& me() { return *device().current; }
 
+/// Of literals, which mostly are one.
+bool is_same(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+
 void meet(const char* what, const place& here, unsigned& arrived, std::size_t all, const void* at,
-          const std::vector<block*>& blocks) {
+          std::span<block* const> blocks) {
   machine& m = device();
   me().fibre->release(at);
   if (++arrived < all) return m.wait(what, here);
@@ -88,10 +93,10 @@ void sync_block(place here) {
   block& b = *me().of;
   if (b.at_barrier == 0) {
     b.barrier = here;
-  } else if (b.barrier.line != here.line || std::strcmp(b.barrier.file, here.file) != 0) {
+  } else if (b.barrier.line != here.line || !is_same(b.barrier.file, here.file)) {
     m.fault_in_thread("threads of a block meet at different barriers: one at " + name_of(b.barrier), here);
   }
-  meet("__syncthreads", here, b.at_barrier, b.threads.size(), &b, {&b});
+  meet("__syncthreads", here, b.at_barrier, b.threads.size(), &b, std::array{&b});
 }
 
 const std::uint32_t* lanes_meet(const char* what, std::uint32_t word, place here) {
@@ -109,7 +114,7 @@ const std::uint32_t* lanes_meet(const char* what, std::uint32_t word, place here
   words[lane] = word;
   if (w.arrived == 0) {
     w.meeting = what;
-  } else if (std::strcmp(w.meeting, what) != 0) {
+  } else if (!is_same(w.meeting, what)) {
     m.fault_in_thread(std::string("lanes of a warp mean different instructions: ") + w.meeting + " and " + what, here);
   }
   w.arrived |= 1U << lane;

@@ -13,17 +13,8 @@ namespace simulator {
 
 namespace {
 
-/// Of more device memory than that blocks have no views of their own.
-constexpr std::size_t most_viewed_bytes = std::size_t{32} << 10;
 /// None where the sanitizer watches each allocation's end.
 constexpr std::size_t arena_bytes = memory_is_checked ? 0 : std::size_t{1} << 20;
-
-void put(unsigned char* memory, const late_word& word) {
-  std::uint32_t there = 0;
-  std::memcpy(&there, memory + word.at, 4);
-  there = (there & ~word.mask) | (word.value & word.mask);
-  std::memcpy(memory + word.at, &there, 4);
-}
 
 }  // namespace
 
@@ -94,94 +85,6 @@ void device_memory::fill_with_nonsense(void* memory, std::size_t bytes) {
   for (; k < bytes; ++k) to[k] = static_cast<unsigned char>(word);
 }
 
-// --- Blocks
-
-void device_memory::begin_view(block_view& of, bool is_alone) {
-  take_over(nullptr);
-  if (is_alone) {
-    views_are_on_ = plain_stores_are_late_ && arena_used_ > 0 && arena_used_ <= most_viewed_bytes;
-    viewed_bytes_ = arena_used_;
-  }
-  if (views_are_on_) std::memcpy(truth_.data(), arena_, viewed_bytes_);
-  views_.push_back(&of);
-  update_view(of);
-}
-
-void device_memory::end_view(block_view& of) {
-  arrive_all_of(of);
-  std::erase(views_, &of);
-}
-
-void device_memory::forget_views() {
-  take_over(nullptr);
-  views_.clear();
-  late_units_.clear();
-  views_are_on_ = false;
-}
-
-void device_memory::take_over(block_view* next) {
-  if (owner_ == next || !views_are_on_) {
-    owner_ = next;
-    return;
-  }
-  collect_stores();
-  owner_ = next;
-  if (next == nullptr) {
-    std::memcpy(arena_, truth_.data(), viewed_bytes_);
-  } else {
-    if (plain_loads_are_new_) update_view(*next);
-    std::memcpy(arena_, next->bytes.data(), viewed_bytes_);
-  }
-}
-
-/// Finds what the owner stored since it took over.
-void device_memory::collect_stores() {
-  if (!views_are_on_) return;
-  if (owner_ == nullptr) {
-    std::memcpy(truth_.data(), arena_, viewed_bytes_);
-    return;
-  }
-  unsigned char* const view = owner_->bytes.data();
-  if (std::memcmp(view, arena_, viewed_bytes_) == 0) return;
-  for (std::size_t at = 0; at < viewed_bytes_; at += 4) {
-    if (std::memcmp(view + at, arena_ + at, 4) == 0) continue;
-    late_word word{at, 0, 0};
-    std::memcpy(&word.value, arena_ + at, 4);
-    for (unsigned k = 0; k < 4; ++k) {
-      if (view[at + k] != arena_[at + k]) word.mask |= 0xffU << (8 * k);
-    }
-    const auto same =
-        std::find_if(owner_->late.begin(), owner_->late.end(), [&](const late_word& one) { return one.at == at; });
-    if (same == owner_->late.end()) {
-      owner_->late.push_back(word);
-    } else {
-      same->value = word.value;
-      same->mask |= word.mask;
-    }
-    std::memcpy(view + at, arena_ + at, 4);
-  }
-}
-
-void device_memory::update_view(block_view& of) {
-  if (!views_are_on_) return;
-  of.bytes.assign(truth_.begin(), truth_.begin() + static_cast<std::ptrdiff_t>(viewed_bytes_));
-  for (const late_word& word : of.late) put(of.bytes.data(), word);
-  if (owner_ == &of) std::memcpy(arena_, of.bytes.data(), viewed_bytes_);
-}
-
-void device_memory::refresh() {
-  if (owner_ == nullptr) return;
-  collect_stores();
-  update_view(*owner_);
-}
-
-void device_memory::fence() {
-  if (owner_ == nullptr) return;
-  collect_stores();
-  arrive_all_of(*owner_);
-  update_view(*owner_);
-}
-
 // --- Accesses
 
 unsigned char* device_memory::arrived_at(const void* address) {
@@ -196,7 +99,7 @@ void device_memory::load_arrived(void* to, const void* from, std::size_t bytes) 
   }
   const std::size_t offset = offset_of(from);
   auto* const value = static_cast<unsigned char*>(to);
-  collect_stores();
+  collect_stores(piece_at(offset));
   std::memcpy(value, truth_.data() + offset, bytes);
   for (const late_word& word : owner_->late) {
     for (std::size_t k = 0; k < 4; ++k) {
@@ -217,7 +120,7 @@ void device_memory::load_own(void* value, const void* from, const block_view& by
 void* device_memory::begin_update(void* address, std::size_t bytes) {
   if (!is_viewed(address)) return address;
   const std::size_t offset = offset_of(address);
-  collect_stores();
+  collect_stores(piece_at(offset));
   std::erase_if(owner_->late, [&](const late_word& word) {
     if (word.at + 4 <= offset || word.at >= offset + bytes) return false;
     arrive(word);
@@ -231,18 +134,21 @@ void device_memory::end_update(void* address, std::size_t bytes) {
   const std::size_t offset = offset_of(address);
   std::memcpy(arena_ + offset, truth_.data() + offset, bytes);
   std::memcpy(owner_->bytes.data() + offset, truth_.data() + offset, bytes);
+  note_difference(piece_at(offset));
 }
 
 // --- Stores that are under way
 
 void device_memory::arrive(const late_word& word) {
-  put(truth_.data(), word);
-  if (owner_ == nullptr) put(arena_, word);
+  word.put(truth_.data());
+  if (owner_ == nullptr) word.put(arena_);
+  note_difference(piece_at(word.at));
   ++version;
 }
 void device_memory::arrive(const late_unit& unit) {
   std::memcpy(arrived_at(unit.to), unit.value.data(), unit.bytes);
   if (owner_ == nullptr) std::memcpy(unit.to, unit.value.data(), unit.bytes);
+  if (is_viewed(unit.to)) note_difference(piece_at(offset_of(unit.to)));
   ++version;
 }
 
@@ -275,9 +181,10 @@ bool device_memory::arrive_one() {
     return true;
   }
   if (!views_are_on_) return false;
-  take_over(nullptr);
+  collect_stores();
   for (block_view* const view : views_) {
     if (view->late.empty()) continue;
+    take_over(nullptr);
     arrive_word(*view, random_.below(view->late.size()));
     return true;
   }

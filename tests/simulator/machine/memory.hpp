@@ -26,12 +26,20 @@ struct late_word {
   std::size_t at;
   std::uint32_t value;
   std::uint32_t mask;
+  void put(unsigned char* memory) const;
 };
+
+/// Pieces of the memory, one a bit: so that a switch from one block to another copies only what differs.
+using pieces = std::uint64_t;
+inline constexpr std::size_t bytes_of_piece = 512;
+inline constexpr pieces all_pieces = ~pieces{0};
+inline pieces piece_at(std::size_t offset) { return pieces{1} << (offset / bytes_of_piece); }
 
 /// What a block sees of the memory, and what it stored there that has not arrived.
 struct block_view {
   std::vector<unsigned char> bytes;
   std::vector<late_word> late;
+  pieces different = 0;  ///< in which it may see something else than what has arrived
 };
 
 /// A relaxed store that has not arrived.
@@ -103,7 +111,13 @@ class device_memory {
     return static_cast<std::size_t>(static_cast<const unsigned char*>(address) - arena_);
   }
   void release(const allocation& one) const;
-  void collect_stores();
+  unsigned char* seen_by(block_view* view) { return view == nullptr ? truth_.data() : view->bytes.data(); }
+  template <class Use>
+  void for_each_piece(pieces some, const Use& use) const;
+  void collect_stores(pieces of = all_pieces);
+  void collect_stores(std::size_t at, std::size_t bytes);
+  void copy(unsigned char* to, const unsigned char* from, pieces some) const;
+  void note_difference(pieces some);
   void update_view(block_view& of);
   void arrive(const late_word& word);
   void arrive(const late_unit& unit);

@@ -18,11 +18,6 @@ constexpr unsigned rounds_of_looks = 6;
 
 }  // namespace
 
-machine& device() {
-  static machine one;
-  return one;
-}
-
 void machine::begin(const schedule& next) {
   stop();
   streams.clear();
@@ -147,12 +142,9 @@ block* machine::pick_block() {
   const order by = how.by.blocks;
   if (by == order::same && last_block_ != nullptr && last_block_->ready_warps != 0) return last_block_;
   if (by == order::in_turn) {
-    const std::size_t n = running_.size();
-    for (std::size_t k = 1; k <= n; ++k) {
-      block* const b = running_[(turn_ + k) % n];
-      if (b->ready_warps == 0) continue;
-      turn_ = (turn_ + k) % n;
-      return b;
+    for (std::size_t k = 0; k < running_.size(); ++k) {
+      if (++turn_ >= running_.size()) turn_ = 0;
+      if (running_[turn_]->ready_warps != 0) return running_[turn_];
     }
     return nullptr;
   }

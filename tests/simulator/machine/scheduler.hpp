@@ -76,6 +76,7 @@ class machine {
   void observe(const void* bytes, std::size_t count);
 
   // --- Grids: grids.cpp
+  void note_work() { streams_may_advance_ = true; }
   void let_next_grid_start(block& b);
   std::vector<grid*> kernels() const;
 
@@ -118,11 +119,15 @@ class machine {
   std::vector<thread*> waiters_;
   std::vector<thread*> nappers_;
   bool something_changed_ = false;
+  bool streams_may_advance_ = false;
   bool may_start_ = false;  ///< there may be blocks that have not started, of grids that have begun
   std::uint64_t steps_ = 0;
 };
 
-machine& device();
+inline machine& device() {
+  static machine one;
+  return one;
+}
 
 /// file:line
 std::string name_of(const place& here);
