@@ -20,17 +20,31 @@ namespace {
 
 /// Places without which nothing goes wrong here, and why they are there.
 const std::map<std::string, std::string>& needless() {
-  static const std::string together = "brings lanes together, which makes the shuffles behind it faster";
-  static const std::map<std::string, std::string> all{
-      {"__syncwarp 1 of block/warp_shuffle.cuh", together},
-      {"__syncwarp 1 of block/joined_partials.cuh", together},
-      {"__syncwarp 2 of block/joined_partials.cuh", together},
-      {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
-      {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
-      {"__syncthreads 1 of partial/parcel.cuh", "a GPU shows it, where one thread joins spills and others deposit"},
-  };
+  static const std::map<std::string, std::string> all = [] {
+    const std::string together = "brings lanes together, which makes the shuffles behind it faster";
+    std::map<std::string, std::string> some{
+        {"__syncwarp 1 of block/warp_shuffle.cuh", together},
+        {"__syncwarp 1 of block/joined_partials.cuh", together},
+        {"__syncwarp 2 of block/joined_partials.cuh", together},
+        {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
+        {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
+        {"__syncthreads 1 of partial/parcel.cuh", "a GPU shows it, where one thread joins spills and others deposit"},
+    };
+    if (simulator::sees_races) {
+      some["__syncthreads 1 of block/combine.cuh"] = "of hundreds of schedules one shows it";
+    }
+    return some;
+  }();
   return all;
 }
+
+/// Schedules of a kind. Where races are seen one takes a hundred times as long, and nearly all show what is missing.
+struct {
+  std::uint64_t that_note_places = simulator::sees_races ? 1 : 4;  ///< of each call
+  std::uint64_t with_all = simulator::sees_races ? 20 : 100;
+  std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", simulator::sees_races ? 100 : 4'000);
+  std::uint64_t most_of_needless = simulator::sees_races ? 5 : 200;
+} const schedules;
 
 /// By their order in the file: a line would change with each edit.
 template <class Passed>
@@ -48,8 +62,6 @@ std::map<simulator::ordering_place, std::string> names_of(const Passed& passed_b
 TEST(needed, everything_that_orders_threads) {
   const std::vector<std::vector<call>> kinds{calls_of_sums(), calls_of_wide(), calls_of_states(), calls_of_parcels()};
   const bool counts_all = std::getenv("FANIN_SIMULATOR_TABLE") != nullptr;
-  const std::uint64_t most = from_environment("FANIN_SIMULATOR_COUNT", 4'000);
-  const std::uint64_t most_of_needless = 200;
 
   using passing = std::pair<const std::vector<call>*, std::size_t>;
   std::map<simulator::ordering_place, std::vector<passing>> passed_by;
@@ -57,19 +69,19 @@ TEST(needed, everything_that_orders_threads) {
     for (std::size_t k = 0; k < calls.size(); ++k) {
       std::set<simulator::ordering_place> seen;
       simulator::note_places(&seen);
-      for (std::uint64_t seed = 0; seed < 4; ++seed) run_schedule(seed, {calls[k]}, 0);
+      for (std::uint64_t seed = 0; seed < schedules.that_note_places; ++seed) run_schedule(seed, {calls[k]}, 0);
       simulator::note_places(nullptr);
       for (const simulator::ordering_place& one : seen) passed_by[one].push_back({&calls, k});
     }
   }
   const outcome with_all = in_child([&](const auto& tell) {
-    for (std::uint64_t n = 0; n < 100; ++n) {
+    for (std::uint64_t n = 0; n < schedules.with_all; ++n) {
       const std::vector<call>& calls = kinds[n % kinds.size()];
       tell("any");
       if (!run_schedule(n, calls, n % calls.size()).empty()) tell("red any");
     }
   });
-  EXPECT_EQ(with_all.schedules, 100U);
+  EXPECT_EQ(with_all.schedules, schedules.with_all);
   EXPECT_TRUE(with_all.red.empty());
   const auto names = names_of(passed_by);
   for (const auto& entry : passed_by) {
@@ -79,7 +91,7 @@ TEST(needed, everything_that_orders_threads) {
     const bool is_needless = needless().contains(name);
     const outcome found = in_child([&](const auto& tell) {
       simulator::leave_out(&place);
-      for (std::uint64_t n = 0; n < (is_needless && !counts_all ? most_of_needless : most); ++n) {
+      for (std::uint64_t n = 0; n < (is_needless && !counts_all ? schedules.most_of_needless : schedules.most); ++n) {
         const auto& [calls, tested] = by[n % by.size()];
         const std::string policy = simulator::schedule(n).by.name;
         tell(policy);
