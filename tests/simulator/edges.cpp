@@ -51,9 +51,9 @@ std::vector<call> calls_of_edges() {
                          fanin_test::wide_counts{});
 
   // The largest accumulator there may be, and one of which beside the ring of the bulk copy engine one alone fits.
-  add_calls<stages::own>(calls, list<rows::one_pass>{}, "40 KiB of counters", counted, fanin_test::tally<10'240>{});
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "40 KiB of counters", counted, fanin_test::tally<5'120>{});
   add_calls<stages::own>(calls, list<rows::one_pass_bulk>{}, "counters that fill the block's memory", counted,
-                         fanin_test::tally<4'000>{});
+                         fanin_test::tally<2'000>{});
 
   add_calls<stages::own>(calls, list<rows::one_pass>{}, "56 bytes by f(i)",
                          by_functor<std::int64_t, fanin_test::at>{make_positive()}, fanin::min_max_loc<std::int64_t>{},

@@ -33,7 +33,7 @@ std::vector<call> calls_of_states() {
                          fanin_test::wide_counts{});
   using of_clusters = list<rows::one_pass, rows::cluster, rows::finished_by<rows::cluster, grid::last_block>>;
   add_calls<stages::own>(calls, of_clusters{}, "a small tally", input, fanin_test::small_tally{3});
-  // 284 bytes of counters, of which a block has several.
+  // 568 bytes of counters, of which a block has several.
   using of_long_threads =
       list<rows::one_pass, rows::one_pass_bulk, rows::shuffle, rows::cluster,
            rows::finished_by<rows::one_pass, grid::last_block>, rows::finished_by<rows::one_pass, grid::second_pass>,

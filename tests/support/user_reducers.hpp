@@ -204,20 +204,20 @@ struct small_tally {
   }
 };
 
-/// As many counters of 4 bytes as one likes.
+/// As many counters of 8 bytes as one likes: of such a block has several sets.
 template <int Bins>
 struct counters_of {
-  std::int32_t of[Bins];
+  std::int64_t of[Bins];
   friend bool operator==(const counters_of&, const counters_of&) = default;
 };
 template <int Bins>
 struct tally {
   using value_type = std::uint32_t;
   using accumulator_type = counters_of<Bins>;
-  using gathering = fanin::gathering_in_counters<counters_of<Bins>, std::int32_t>;
+  using gathering = fanin::gathering_in_counters<counters_of<Bins>, std::int64_t>;
   FANIN_FUNCTION counters_of<Bins> identity() const { return {}; }
   FANIN_FUNCTION void fold(typename gathering::state_type& state, std::uint32_t value, std::int64_t) const {
-    fanin::atomic_fetch_add(state->of[value % Bins], 1);
+    fanin::atomic_fetch_add(state->of[value % Bins], std::int64_t{1});
   }
   FANIN_FUNCTION void join(counters_of<Bins>& into, const counters_of<Bins>& from) const {
     for (int k = 0; k < Bins; ++k) into.of[k] += from.of[k];

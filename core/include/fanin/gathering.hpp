@@ -44,9 +44,12 @@
 /// (integers). Bases give all but the state; what one hides it must mean.
 ///
 /// Where splits_spill says so, which needs join_spills, a block may have several spills for fewer threads to meet in
-/// each: as many as its memory has room for, up to one a warp. A thread begins with that of its warp, which the warp's
-/// lanes share, and where there are fewer than warps several warps, by the same rules. The block makes all of them
-/// identity() before a thread begins; when all have finished, into the first, it joins them to that one by join_spills.
+/// each: as many as its memory has room for, up to 32. Thread t begins with number t modulo how many there are, which
+/// it shares with threads of other warps, and where there are fewer than 32 with lanes of its own: by the same rules,
+/// and nothing may rely on which threads those are. The block makes all of them identity() before a thread begins; when
+/// all have finished, into the first, it joins them to that one by join_spills. Each is a whole accumulator to be
+/// cleared and joined, which pays where atomics are slow: of 8 bytes, not of 4, in an H200's shared memory
+/// (docs/adr/0009).
 ///
 /// With gathering_with_partials blocks hand each other something small, too, and the spill only where something is in
 /// it:
@@ -142,7 +145,7 @@ struct gathering_in_counters : gathering_in_spill<spill_reference<Accumulator>> 
   static_assert(std::is_integral_v<Count> && std::is_trivially_copyable_v<Accumulator>);
   static_assert(sizeof(Accumulator) % sizeof(Count) == 0 && alignof(Accumulator) == alignof(Count));
   static constexpr bool joins_spills = true;
-  static constexpr bool splits_spill = true;
+  static constexpr bool splits_spill = sizeof(Count) == 8;
 
   template <class R, class Of>
   FANIN_FUNCTION static void join_spills(const R&, Accumulator& spill, const Of& of, unsigned count, unsigned worker,

@@ -148,8 +148,8 @@ struct composite {
 
   FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill) const { return begin(spill, spill); }
   /// In a block that may have several spills: its first, and that of the thread's warp, for those that split theirs.
-  FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill, accumulator_type& of_warp) const {
-    return begin_of(spill, of_warp, indices{});
+  FANIN_FUNCTION constexpr state_type begin(accumulator_type& spill, accumulator_type& of_thread) const {
+    return begin_of(spill, of_thread, indices{});
   }
   /// What the state holds goes to the spill, which reducers without one overwrite.
   FANIN_FUNCTION constexpr void finish(state_type& state, accumulator_type& spill) const {
@@ -239,9 +239,9 @@ struct composite {
 
  private:
   template <std::size_t... I>
-  FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& spill, [[maybe_unused]] accumulator_type& of_warp,
+  FANIN_FUNCTION constexpr state_type begin_of(accumulator_type& spill, [[maybe_unused]] accumulator_type& of_thread,
                                                std::index_sequence<I...>) const {
-    return {{{gathering_at<I>::begin(get<I>(reducers), get<I>(splits_spill<I> ? of_warp : spill))}...}};
+    return {{{gathering_at<I>::begin(get<I>(reducers), get<I>(splits_spill<I> ? of_thread : spill))}...}};
   }
   template <class Batch, std::size_t... I>
   FANIN_FUNCTION constexpr unsigned fast_level_of(const state_type& state, const Batch& batch,

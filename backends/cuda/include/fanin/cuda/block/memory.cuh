@@ -29,11 +29,14 @@ struct raw_memory<0> {
 constexpr std::size_t align_in_launch(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 /// The part of a block's memory whose extent a launch decides: behind so many bytes, which are for something else, as
-/// many objects as there is room for. Nobody has constructed them.
+/// many objects as there is room for, an odd number of words apart, so that lanes which touch the same word of one each
+/// meet in no bank. Nobody has constructed them.
 template <class T>
 class objects_of_launch {
  public:
-  static constexpr std::size_t bytes_of_one = align_in_launch(sizeof(T));
+  static constexpr std::size_t word = alignof(T) > sizeof(unsigned) ? alignof(T) : sizeof(unsigned);
+  static_assert(word <= 16);
+  static constexpr std::size_t bytes_of_one = ((sizeof(T) + word - 1) / word | 1) * word;
   /// What to ask for.
   static constexpr std::size_t bytes(std::size_t behind, int count) {
     return align_in_launch(behind) + static_cast<std::size_t>(count) * bytes_of_one;
@@ -48,8 +51,8 @@ class objects_of_launch {
   __device__ T& operator[](unsigned k) const { return *reinterpret_cast<T*>(first_ + k * bytes_of_one); }
   /// By all threads of the block, each its share.
   __device__ void copy_first_to_others() const {
-    constexpr auto words_of_one = static_cast<unsigned>(bytes_of_one / sizeof(uint4));
-    auto* const words = reinterpret_cast<uint4*>(first_);
+    constexpr auto words_of_one = static_cast<unsigned>(bytes_of_one / sizeof(unsigned));
+    auto* const words = reinterpret_cast<unsigned*>(first_);
     for (unsigned k = words_of_one + threadIdx.x; k < count_ * words_of_one; k += blockDim.x) {
       words[k] = words[k % words_of_one];
     }

@@ -83,7 +83,7 @@ struct partial_in_registers : block_task<Strategy, Composite> {
     if constexpr (Composite::has_any_spill) {
       const spill_of<Strategy, Composite> spills(block);
       accumulator& spill = spills.begin(c);
-      auto state = c.begin(spill, spills.of_warp());
+      auto state = c.begin(spill, spills.of_thread());
       fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
       combine_states(*this, state, spill);
       spills.join(c);

@@ -37,7 +37,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
   __device__ void gather(const Source& source) {
     const spill_of<Strategy, Composite> spills(block);
     spill = &spills.begin(c);
-    auto state = c.begin(*spill, spills.of_warp());
+    auto state = c.begin(*spill, spills.of_thread());
     fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
     combine_states(*this, state, *spill);
     spills.join(c);

@@ -59,14 +59,15 @@ class whole_spill {
       : spill_{*static_cast<accumulator*>(block.spill.address())} {}
 
   __device__ accumulator& begin(const Composite& c) const { return begin_spill(c, &spill_); }
-  __device__ accumulator& of_warp() const { return spill_; }
+  __device__ accumulator& of_thread() const { return spill_; }
   __device__ void join(const Composite&) const {}
 
  private:
   accumulator& spill_;
 };
 
-/// The spills of a block that may have several: warp by warp in turn, of which the first is the block's.
+/// The spills of a block that may have several: its threads' in turn, so that lanes of a warp, which gather at once,
+/// share none where there are 32. The first is the block's.
 template <class Strategy, class Composite>
 class split_spill {
  public:
@@ -84,8 +85,8 @@ class split_spill {
     return first;
   }
 
-  /// That of the calling thread's warp.
-  __device__ accumulator& of_warp() const { return spills_[threadIdx.x / warp_size % spills_.count()]; }
+  /// That of the calling thread.
+  __device__ accumulator& of_thread() const { return spills_[threadIdx.x % spills_.count()]; }
 
   /// All to the block's, behind a barrier, by all threads. Ends with a barrier.
   __device__ void join(const Composite& c) const { join(c, typename Composite::indices{}); }
