@@ -103,6 +103,7 @@ void large_accumulators(const data& d) {
   spans<finished_by<one_pass, grid::last_block>>(d, d.u32, fanin_test::histogram{});
   spans<global_interleaved>(d, d.u32, fanin_test::histogram{});
   spans<one_pass>(d, d.u32, fanin_test::small_tally{});
+  spans<one_pass>(d, d.u32, fanin_test::tally<71>{});
   spans<cluster>(d, d.u32, fanin_test::small_tally{});
   spans<finished_by<one_pass, grid::second_pass>>(d, d.u32, fanin_test::small_tally{});
   spans<shared_interleaved>(d, d.u32, fanin_test::small_tally{});
