@@ -33,6 +33,15 @@ void use(const double* x, double* out) {
   fanin::parallel_reduce(all, f, fanin::finished([out](double sum) { *out = sum; }, fanin::sum<double>{}));
 #elif defined(GIVES_A_STRING)
   fanin::parallel_reduce(all, f, fanin::finished([](double sum) { return std::to_string(sum); }, fanin::sum<double>{}));
+#elif defined(GIVES_WHAT_CANNOT_BE_ASSIGNED)
+  struct fixed {
+    const double value = 0;
+  };
+  fanin::parallel_reduce(all, f, fanin::finished([](double) { return fixed{}; }, fanin::sum<double>{}));
+#elif defined(POINTER_TO_MEMBER)
+  fanin::parallel_reduce(all, f, fanin::finished(&fanin::value_index<double>::index, fanin::max_loc<double>{}));
+#elif defined(ASYNC_WITH_OTHER_ARGUMENTS)
+  fanin::parallel_reduce_async(all, f, fanin::finished(mean{10}, fanin::sum<double>{}, fanin::max<double>{}));
 #elif defined(MERGED)
   double into = 1;
   fanin::merge(into, 2.0, fanin::finished(mean{10}, fanin::sum<double>{}));

@@ -109,21 +109,22 @@ void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, cons
   fanin::transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Reducer>
-pending<detail::result_t<Reducer...>> reduce_async(detail::call_label label, const X& xs, const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, const X& xs,
+                                                             const Reducer&... reducers) {
   return fanin::reduce_async(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-pending<detail::result_t<Reducer...>> reduce_async(const X& xs, const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> reduce_async(const X& xs, const Reducer&... reducers) {
   return fanin::reduce_async(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Argument>
-pending<detail::transform_result_t<X, Argument...>> transform_reduce_async(detail::call_label label, const X& xs,
-                                                                           const Argument&... arrays_f_reducers) {
+detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
+    detail::call_label label, const X& xs, const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce_async(label.get(), default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Argument>
-pending<detail::transform_result_t<X, Argument...>> transform_reduce_async(const X& xs,
-                                                                           const Argument&... arrays_f_reducers) {
+detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
+    const X& xs, const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce_async(default_execution(), xs, arrays_f_reducers...);
 }
 

@@ -30,9 +30,9 @@ struct finished_reducers {
 /// it may not see: that is there for later calls.
 ///
 /// g is callable as const with the results in the order of the reducers, copyable, for the backend as f is
-/// (FANIN_LAMBDA), and does not throw on devices. What it gives is bitwise copyable and has a default constructor. Bits
-/// as those of the reducers. Refused by the compiler: reducers beside finished(...), and strategies of CUDA's that
-/// finish on the host. Results have no merge(): merge those of the reducers, and finish then.
+/// (FANIN_LAMBDA), and throws, if at all, on serial. What it gives is bitwise copyable and assignable, and has a
+/// default constructor. Bits as those of the reducers. Refused by the compiler: reducers beside finished(...), and
+/// strategies of CUDA's that finish on the host. Results have no merge(): merge those of the reducers, and finish then.
 template <class G, class... Reducer>
 constexpr finished_reducers<G, Reducer...> finished(const G& g, const Reducer&... reducers) {
   return {g, {{{reducers}...}}};
@@ -52,18 +52,23 @@ constexpr bool check_finish() {
   static_assert(!std::is_function_v<G>, "fanin: a function is no functor: give its address, &g");
   static_assert(std::is_copy_constructible_v<G>,
                 "fanin: the function of finished(g, reducers...) must be copyable: it travels to the backend");
-  static_assert(std::is_invocable_v<const G&, const Result&...>,
+  constexpr bool is_callable = requires(const G& g, const Result&... results) { g(results...); };
+  static_assert(is_callable,
                 "fanin: the function of finished(g, reducers...) must be callable, as const, with the results of the "
                 "reducers, one argument each");
-  if constexpr (std::is_invocable_v<const G&, const Result&...>) {
+  if constexpr (is_callable) {
     using given = std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>;
     static_assert(!std::is_void_v<given>,
                   "fanin: the function of finished(g, reducers...) gives nothing: return the call's result");
-    static_assert(is_bitwise_copyable_v<given>,
-                  "fanin: what the function of finished(g, reducers...) gives must be trivially copyable, or say that "
-                  "it is bitwise copyable (fanin::is_bitwise_copyable)");
-    static_assert(std::is_void_v<given> || std::is_default_constructible_v<given>,
-                  "fanin: what the function of finished(g, reducers...) gives must have a default constructor");
+    if constexpr (!std::is_void_v<given>) {
+      static_assert(is_bitwise_copyable_v<given>,
+                    "fanin: what the function of finished(g, reducers...) gives must be trivially copyable, or say "
+                    "that it is bitwise copyable (fanin::is_bitwise_copyable)");
+      static_assert(std::is_copy_constructible_v<given> && std::is_copy_assignable_v<given>,
+                    "fanin: what the function of finished(g, reducers...) gives must be copyable and assignable");
+      static_assert(std::is_default_constructible_v<given>,
+                    "fanin: what the function of finished(g, reducers...) gives must have a default constructor");
+    }
   }
   return true;
 }

@@ -87,16 +87,17 @@ void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<
 /// outstanding than before. Throws as parallel_reduce does before a launch, state_error on a stream that is being
 /// captured; what goes wrong later, and what f throws on serial, comes from get().
 template <class Exec, class F, class... Reducer>
-pending<detail::result_t<Reducer...>> parallel_reduce_async(detail::call_label label, const range_policy<Exec>& range,
-                                                            const F& f, const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> parallel_reduce_async(detail::call_label label,
+                                                                      const range_policy<Exec>& range, const F& f,
+                                                                      const Reducer&... reducers) {
   const auto all = detail::make_composite(reducers...);
   all.template check_functor<F>();
   return backend<Exec>::reduce_async(range.handle(), label.get(), range.first(), range.size(), f, all);
 }
 
 template <class Exec, class F, class... Reducer>
-pending<detail::result_t<Reducer...>> parallel_reduce_async(const range_policy<Exec>& range, const F& f,
-                                                            const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> parallel_reduce_async(const range_policy<Exec>& range, const F& f,
+                                                                      const Reducer&... reducers) {
   return parallel_reduce_async(nullptr, range, f, reducers...);
 }
 

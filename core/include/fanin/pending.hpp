@@ -117,6 +117,26 @@ class pending {
   detail::pending_handle slot_;
 };
 
+template <>
+class pending<void>;  // there is none
+
+namespace detail {
+
+/// What an `_async` form gives whose call gives a Result: nothing where that is void, so that what is wrong with its
+/// reducers is said in words, and nothing else.
+template <class Result>
+struct pending_of {
+  using type = pending<Result>;
+};
+template <>
+struct pending_of<void> {
+  using type = void;
+};
+template <class Result>
+using pending_t = typename pending_of<Result>::type;
+
+}  // namespace detail
+
 }  // namespace fanin
 
 #pragma GCC visibility pop

@@ -172,8 +172,8 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
 /// must live until get() has returned, or the work is done.
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-pending<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec, const X& xs,
-                                                   const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec, const X& xs,
+                                                             const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   detail::check_array<X>();
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
@@ -185,7 +185,7 @@ pending<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exe
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-pending<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs, const Reducer&... reducers) {
+detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs, const Reducer&... reducers) {
   return reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
@@ -233,8 +233,8 @@ void transform_reduce_into(detail::transform_result_t<Argument...>* out, Exec&& 
 /// parallel_reduce_async. The arrays must live until get() has returned, or the work is done.
 template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-pending<detail::transform_result_t<Argument...>> transform_reduce_async(detail::call_label label, Exec&& exec,
-                                                                        const Argument&... arrays_f_reducers) {
+detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
+    detail::call_label label, Exec&& exec, const Argument&... arrays_f_reducers) {
   const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
     return parallel_reduce_async(label, range, f, reducers...);
   };
@@ -243,8 +243,8 @@ pending<detail::transform_result_t<Argument...>> transform_reduce_async(detail::
 
 template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-pending<detail::transform_result_t<Argument...>> transform_reduce_async(Exec&& exec,
-                                                                        const Argument&... arrays_f_reducers) {
+detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
+    Exec&& exec, const Argument&... arrays_f_reducers) {
   return transform_reduce_async(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 

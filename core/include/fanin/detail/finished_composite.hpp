@@ -16,7 +16,7 @@ struct result_of_finish {
   using type = void;
 };
 template <class G, class... Result>
-  requires std::is_invocable_v<const G&, const Result&...>
+  requires requires(const G& g, const Result&... results) { g(results...); }
 struct result_of_finish<G, Result...> {
   using type = std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>;
 };

@@ -252,7 +252,8 @@ inline constexpr bool values_fit_registers = [] {
     return false;
   } else {
     return Source::value_size * Count <= most_bytes &&
-           std::is_trivially_default_constructible_v<typename Source::value_type>;
+           std::is_trivially_default_constructible_v<typename Source::value_type> &&
+           std::is_copy_assignable_v<typename Source::value_type>;
   }
 }();
 
