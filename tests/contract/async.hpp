@@ -26,7 +26,7 @@ TYPED_TEST(async, the_bits_of_the_blocking_form) {
   using exec_type = typename TypeParam::exec_type;
   for (const std::size_t n : few_sizes()) {
     placed<double, exec_type> x(this->exec(), make_data<double>(data::random_signed, n), n % 3);
-    placed<std::int64_t, exec_type> y(this->exec(), make_data<std::int64_t>(data::random_signed, n));
+    placed<std::int64_t, exec_type> y(this->exec(), make_data<std::int64_t>(data::whole_numbers, n));
     const fanin::sum<double> sum;
     const fanin::min_loc<double> least;
     const fanin::sum<std::int64_t> whole;
