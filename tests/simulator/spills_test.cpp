@@ -93,20 +93,23 @@ TEST(spills, are_for_a_lane_each_or_for_several) {
   }
 }
 
-/// Without a tuning there are more than one where there are elements enough.
+/// Where the tuning leaves the blocks open, there are more than one where there are elements enough.
 TEST(spills, of_few_elements) {
   simulator::schedule how(6);
   how.multiprocessors = 1;
   simulator::begin(how);
   const fanin::cuda gpu;
-  const auto spills_for = [&](std::int64_t n) {
-    fanin::parallel_reduce(fanin::range(gpu, n), index{}, room<264>{});
-    return gpu.last_launch().shared_bytes / 264;
-  };
-  constexpr std::int64_t enough = fanin::detail::elements_of_split_block;
-  EXPECT_EQ(spills_for(1), 1U);
-  EXPECT_EQ(spills_for(enough - 1), 1U);
-  EXPECT_EQ(spills_for(enough), 32U);
+  for (const auto early : {fanin::cuda_early_start::automatic, fanin::cuda_early_start::off}) {
+    const auto view = gpu.with<rows::one_pass>({.early_start = early});
+    const auto spills_for = [&](std::int64_t n) {
+      fanin::parallel_reduce(fanin::range(view, n), index{}, room<264>{});
+      return gpu.last_launch().shared_bytes / 264;
+    };
+    constexpr std::int64_t enough = fanin::detail::elements_of_split_block;
+    EXPECT_EQ(spills_for(1), 1U);
+    EXPECT_EQ(spills_for(enough - 1), 1U);
+    EXPECT_EQ(spills_for(enough), 32U);
+  }
 }
 
 /// Counters of 4 bytes gain nothing: their block has one spill, which is none of the launch's memory.

@@ -144,7 +144,11 @@ void plan_spills(cuda_plan& plan) {
   }
 }
 
-/// Spills have to be cleared and joined: a block with fewer elements has one, unless the tuning says something. On an
+inline bool leaves_blocks_open(const cuda_tuning& tuning) {
+  return tuning.block_size == 0 && tuning.blocks_per_sm == 0 && tuning.grid_size == 0 && tuning.chunks == 0;
+}
+
+/// Spills have to be cleared and joined: a block with fewer elements has one, unless the tuning says its blocks. On an
 /// H200, 70 counters of 8 bytes, in us with one and with more: 7,943 elements a block, spread evenly, 8.5 and 9.6, in
 /// one counter 12.1 and 10.6; 127,100 elements 24.4 and 25.9, in one counter 77.1 and 25.2. Nothing between was
 /// measured.
@@ -152,7 +156,7 @@ inline constexpr std::int64_t elements_of_split_block = 32'768;
 
 /// As many more spills as the device has room for, where there are elements enough for them.
 inline void plan_more_spills(cuda_plan& plan, const cuda_tuning& tuning, std::int64_t elements, int fit) {
-  if (tuning == cuda_tuning{} && elements / plan.launch.grid_size < elements_of_split_block) return;
+  if (leaves_blocks_open(tuning) && elements / plan.launch.grid_size < elements_of_split_block) return;
   plan.launch.shared_bytes += static_cast<std::size_t>(std::min(fit, plan.spills.most)) * plan.spills.bytes_of_one;
 }
 
@@ -242,10 +246,6 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, c
              units < measured.rounds_of_full_grid * round_of_block * plan.largest_grid) {
     launch.grid_size = std::min(launch.grid_size, full_grid(measured.few_blocks_per_sm));
   }
-}
-
-inline bool leaves_blocks_open(const cuda_tuning& tuning) {
-  return tuning.block_size == 0 && tuning.blocks_per_sm == 0 && tuning.grid_size == 0 && tuning.chunks == 0;
 }
 
 /// As many blocks as the elements need and the device holds, or as the tuning says.
