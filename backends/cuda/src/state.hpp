@@ -88,8 +88,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   workspace_block plain_workspace;
   workspace_block tagged_workspace;
   std::vector<workspace_block> outgrown;
-  pinned_block
-      mailbox;  ///< of blocking calls; written by kernels alone: what stands in it tells whether a result is there
+  pinned_block mailbox;   ///< of blocking calls; kernels alone write to it
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;
   cuda_launch last_launch;

@@ -24,7 +24,7 @@ namespace fanin {
 /// (programmatic dependent launch; devices of compute capability 9.0 on, and strategies that finish in one launch).
 enum class cuda_early_start {
   /// Where it pays: in a stream, and in a graph behind a node of the same object. In graphs on an H200 it gains 0.5 to
-  /// 1 us there, and costs 0.2 to 0.4 behind a kernel that lets no other begin.
+  /// 1 us there, and costs up to 0.4 behind a kernel that lets no other begin.
   automatic,
   on,
   off,
