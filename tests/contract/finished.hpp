@@ -64,12 +64,12 @@ template <class Fixture>
 class finished : public contract<Fixture> {};
 TYPED_TEST_SUITE(finished, fixtures, fixture_names);
 
-TYPED_TEST(finished, both_forms_over_an_array) {
+TYPED_TEST(finished, every_form_over_an_array) {
   using exec_type = typename TypeParam::exec_type;
   for (const std::size_t n : few_sizes()) {
     const auto host = make_data<double>(data::random_signed, n);
     placed<double, exec_type> x(this->exec(), host);
-    placed<std::int32_t, exec_type> calls(this->exec(), {0, 0});
+    placed<std::int32_t, exec_type> calls(this->exec(), {0, 0, 0});
     destination<summary, exec_type> out(this->exec());
     const auto count = static_cast<std::int64_t>(n);
     const summary blocking = fanin::reduce(
@@ -78,6 +78,9 @@ TYPED_TEST(finished, both_forms_over_an_array) {
     fanin::reduce_into(
         out.pointer(), this->exec(), x.span(),
         fanin::finished(summarise{calls.data() + 1, count}, fanin::exact_sum<double>{}, fanin::min_loc<double>{}));
+    auto later = fanin::reduce_async(
+        this->exec(), x.span(),
+        fanin::finished(summarise{calls.data() + 2, count}, fanin::exact_sum<double>{}, fanin::min_loc<double>{}));
     const summary written = out.get();
     std::int32_t none = 0;
     const summary expected = fanin::reduce(
@@ -86,7 +89,8 @@ TYPED_TEST(finished, both_forms_over_an_array) {
     EXPECT_TRUE(same(expected, summarise{&none, count}(sum, least)));
     EXPECT_TRUE(same(blocking, expected)) << "n = " << n;
     EXPECT_TRUE(same(written, expected)) << "n = " << n;
-    EXPECT_EQ(calls.host(), (std::vector<std::int32_t>{1, 1})) << "n = " << n;
+    EXPECT_TRUE(same(later.get(), expected)) << "n = " << n;
+    EXPECT_EQ(calls.host(), (std::vector<std::int32_t>{1, 1, 1})) << "n = " << n;
   }
 }
 

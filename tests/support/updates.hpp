@@ -110,7 +110,8 @@ struct update_memory {
   fanin::buffer<std::int64_t, fanin::cuda> sum;
 };
 
-/// An update whose results are finished on the device, or, by strategies that finish on the host, a sum of it.
+/// An update whose results are finished on the device, or, by strategies that finish on the host, a sum of it. Where it
+/// is blocking and there are an odd number of elements, the result is got later.
 template <class Strategy>
 update_check run_update(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning,
                         const std::vector<std::int64_t>& elements, bool blocking) {
@@ -133,8 +134,10 @@ update_check run_update(const fanin::cuda& gpu, const fanin::cuda_tuning& tuning
     const auto finished = fanin::finished(finish_update{memory->earlier.data(), memory->calls.data()},
                                           fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
     fanin::reduce_into(memory->earlier.data(), gpu, memory->q, fanin::sum<std::int64_t>{});
-    if (blocking) {
+    if (blocking && n % 2 == 0) {
       got = fanin::parallel_reduce(fanin::range(view, n), memory->functor(), finished);
+    } else if (blocking) {
+      got = fanin::parallel_reduce_async(fanin::range(view, n), memory->functor(), finished).get();
     } else {
       fanin::parallel_reduce_into(memory->out.data(), fanin::range(view, n), memory->functor(), finished);
     }
