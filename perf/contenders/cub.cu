@@ -5,10 +5,8 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cub/device/device_reduce.cuh>
-#include <cub/version.cuh>
 #include <cuda/std/functional>
 #include <optional>
-#include <string>
 
 #include "contenders/cub_rows.hpp"
 #include "contenders/functors.hpp"
@@ -94,18 +92,15 @@ struct cub_library {
   using reduction = cub_reduction<T, Op>;
 };
 
-void add(registry& to, const char* name) {
-  to.versions[name] = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
-                      std::to_string(CUB_SUBMINOR_VERSION);
-  add_cub_rows<cub_library>(to, name);
-}
-
 }  // namespace
 
 #if FANIN_PERF_CUB_WHEEL
-void add_cub_wheel(registry& to) { add(to, "cub-wheel"); }
+void add_cub_wheel(registry& to) {
 #else
-void add_cub(registry& to) { add(to, "cub"); }
+void add_cub(registry& to) {
 #endif
+  add_cub_version(to);
+  add_cub_rows<cub_library>(to, cub_name);
+}
 
 }  // namespace fanin_perf

@@ -5,12 +5,9 @@
 // with the newer headers of FANIN_CCCL_INCLUDE_DIR where these are given. Their own types are in unnamed namespaces,
 // since a program holds both.
 
+#include "contenders/cub_version.hpp"
 #include "contenders/device_calls.hpp"
 #include "harness/registry.hpp"
-
-#ifndef FANIN_PERF_CUB_WHEEL
-#define FANIN_PERF_CUB_WHEEL 0
-#endif
 
 namespace fanin_perf {
 

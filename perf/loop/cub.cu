@@ -5,10 +5,9 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cub/device/device_reduce.cuh>
-#include <cub/version.cuh>
 #include <cuda/std/functional>
-#include <string>
 
+#include "contenders/cub_version.hpp"
 #include "contenders/functors.hpp"
 #include "loop/on_cuda.hpp"
 #include "loop/registry.hpp"
@@ -42,20 +41,18 @@ class library : public on_cuda {
   device_array<std::byte> storage_;
 };
 
-void add(registry& to, const std::string& name) {
-  to.versions[name] = std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
-                      std::to_string(CUB_SUBMINOR_VERSION);
-  to.contenders.push_back(of_form<fused, library>({.library = name, .form = "fused", .on_gpu = true, .is_peer = true}));
-  to.contenders.push_back(
-      of_form<over_arrays, library>({.library = name, .form = "arrays", .on_gpu = true, .is_peer = true}));
-}
-
 }  // namespace
 
 #if FANIN_PERF_CUB_WHEEL
-void add_cub_wheel(registry& to) { add(to, "cub-wheel"); }
+void add_cub_wheel(registry& to) {
 #else
-void add_cub(registry& to) { add(to, "cub"); }
+void add_cub(registry& to) {
 #endif
+  add_cub_version(to);
+  to.contenders.push_back(
+      of_form<fused, library>({.library = cub_name, .form = "fused", .on_gpu = true, .is_peer = true}));
+  to.contenders.push_back(
+      of_form<over_arrays, library>({.library = cub_name, .form = "arrays", .on_gpu = true, .is_peer = true}));
+}
 
 }  // namespace fanin_perf::cg

@@ -4,17 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "harness/host.hpp"
+#include "host_as_device.hpp"
 #include "loop/reference.hpp"
 #include "loop/report.hpp"
 #include "loop/run.hpp"
@@ -104,63 +102,6 @@ TEST(cg, the_reference_solves_it) {
   EXPECT_LT(residual(points, cg::solve<double>(points, 70).x), 1e-12);
 }
 
-class loop final : public call {
- public:
-  loop(std::unique_ptr<call> prepared, std::int64_t count) : prepared_(std::move(prepared)), count_(count) {}
-  void run(std::int64_t, std::int64_t launches) override {
-    for (std::int64_t i = 0; i < launches; ++i) prepared_->run(0, count_);
-  }
-  answer last() override { return prepared_->last(); }
-
- private:
-  std::unique_ptr<call> prepared_;
-  std::int64_t count_;
-};
-
-// The host as a device, whose graphs are loops that leave out so many iterations.
-class host_as_device final : public device {
- public:
-  int dropped = 0;
-  int graphs = 0;
-
-  const device_facts& facts() const override { return facts_; }
-  void* stream() override { return nullptr; }
-  std::byte* pool(std::int64_t bytes) override {
-    pool_.resize(static_cast<std::size_t>(bytes));
-    return pool_.data();
-  }
-  void fill_copies(const std::byte* source, std::int64_t bytes, std::int64_t) override {
-    std::memcpy(pool_.data(), source, static_cast<std::size_t>(bytes));
-  }
-  std::byte* copy_pool() override {
-    copy_.resize(pool_.size());
-    std::copy(pool_.begin(), pool_.end(), copy_.begin());
-    return copy_.data();
-  }
-  double time(const std::function<void()>& enqueue) override {
-    const double begin = host_seconds();
-    enqueue();
-    return host_seconds() - begin;
-  }
-  std::unique_ptr<call> capture(std::unique_ptr<call> prepared, std::int64_t, std::int64_t count) override {
-    ++graphs;
-    return std::make_unique<loop>(std::move(prepared), count - dropped);
-  }
-
-  // Of no use here.
-  void fill(element, std::uint64_t) override {}
-  void enqueue_small() override {}
-  void enqueue_axpy(element, int, const std::byte*, int, std::byte*, std::int64_t) override {}
-  double time_cold(const std::function<void()>& enqueue) override { return time(enqueue); }
-  double measure_read() override { return 1; }
-  double measure_blocking_floor() override { return 1; }
-
- private:
-  device_facts facts_;
-  std::vector<std::byte> pool_;
-  std::vector<std::byte> copy_;
-};
-
 // The serial forms as if they were on the device; that over arrays as if it were a peer's.
 cg::registry on_device() {
   cg::registry all;
@@ -181,8 +122,10 @@ cg::options quick_run() {
   return chosen;
 }
 
+constexpr std::size_t device_bytes = std::size_t{1} << 20;
+
 TEST(cg, right_forms_are_timed_in_every_mode) {
-  host_as_device gpu;
+  host_as_device gpu(device_bytes);
   const cg::registry all = on_device();
   const std::vector<cg::row> rows = cg::run_all(quick_run(), all, &gpu);
   // Kernels, finished, fused and arrays in three modes, blocking in one.
@@ -199,7 +142,7 @@ TEST(cg, right_forms_are_timed_in_every_mode) {
 }
 
 TEST(cg, a_wrong_form_is_not_timed) {
-  host_as_device gpu;
+  host_as_device gpu(device_bytes);
   gpu.dropped = 1;
   cg::registry all = on_device();
   all.contenders[0].is_kernels = false;  // they solve nothing

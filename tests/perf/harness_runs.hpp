@@ -47,4 +47,14 @@ inline options i64_sums(std::vector<std::int64_t> sizes) {
   return chosen;
 }
 
+// The same on the device, as the library of this name.
+inline contender on_device(const char* name, destination to, bool capturable) {
+  contender who;
+  who.name = name;
+  who.where = place::gpu;
+  who.to = to;
+  who.capturable = capturable;
+  return of_family(who, sum_family{});
+}
+
 }  // namespace fanin_perf

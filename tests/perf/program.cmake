@@ -18,12 +18,12 @@ if(NOT FANIN_WITH_HOST_TESTS)
 endif()
 
 if(FANIN_SANITIZE) # it fills and sums millions of values
-  set_source_files_properties(runner_test.cpp PROPERTIES COMPILE_OPTIONS -Og SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(runner_test.cpp between_test.cpp PROPERTIES COMPILE_OPTIONS -Og SKIP_PRECOMPILE_HEADERS ON)
 endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
-  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp cg_test.cpp
+  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp between_test.cpp rows_test.cpp cg_test.cpp
   LIBS fanin_perf_loop nlohmann_json::nlohmann_json
   LABELS perf)
 
