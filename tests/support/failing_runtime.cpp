@@ -28,12 +28,24 @@ struct {
   const char* lacks = nullptr;
 } plan;
 
+constexpr std::size_t most_notes = 100;
+struct {
+  bool are_taken = false;
+  std::size_t count = 0;
+  const char* names[most_notes] = {};
+} notes;
+
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local bool is_inside = false;  // the runtime, which calls itself and allocates, or the application
+
+void note(const char* name) {
+  if (!is_inside && notes.are_taken && notes.count < most_notes) notes.names[notes.count++] = name;
+}
 
 /// Whether this one fails.
 bool takes(const char* name, bool is_call) {
   if (is_inside || is_fault_device()) return false;
+  note(name);
   if (plan.named != nullptr && std::strcmp(plan.named, name) == 0) return true;
   if (!plan.counts) return false;
   if (plan.failed != nullptr) return plan.goes_on && is_call;
@@ -95,6 +107,15 @@ bool failing_runtime::fails_once() const { return !plan.goes_on; }
 std::string failing_runtime::failed() const {
   const char* const name = plan.failed;
   return name == nullptr ? "" : name;
+}
+
+noted_calls::noted_calls() { notes = {.are_taken = true}; }
+noted_calls::~noted_calls() { notes = {}; }
+std::string noted_calls::text() const {
+  const not_counted by_fanin;
+  std::string names;
+  for (std::size_t k = 0; k < notes.count; ++k) names.append(k > 0 ? " " : "").append(notes.names[k]);
+  return names;
 }
 
 not_counted::not_counted() : before_{std::exchange(is_inside, true)} {}
@@ -213,6 +234,7 @@ extern "C" cudaError_t __wrap_cudaGetDriverEntryPointByVersion(const char* name,
 extern "C" cudaError_t __real_cudaGetLastError();
 extern "C" cudaError_t __wrap_cudaGetLastError();
 extern "C" cudaError_t __wrap_cudaGetLastError() {
+  fanin_test::note("cudaGetLastError");
   const cudaError_t mine = std::exchange(fanin_test::last_error, cudaSuccess);
   const cudaError_t real = __real_cudaGetLastError();
   return mine != cudaSuccess ? mine : real;
@@ -220,6 +242,7 @@ extern "C" cudaError_t __wrap_cudaGetLastError() {
 extern "C" cudaError_t __real_cudaPeekAtLastError();
 extern "C" cudaError_t __wrap_cudaPeekAtLastError();
 extern "C" cudaError_t __wrap_cudaPeekAtLastError() {
+  fanin_test::note("cudaPeekAtLastError");
   return fanin_test::last_error != cudaSuccess ? fanin_test::last_error : __real_cudaPeekAtLastError();
 }
 // NOLINTEND(bugprone-reserved-identifier)

@@ -28,6 +28,18 @@ class failing_runtime {
   std::string failed() const;
 };
 
+/// While one lives, the calls of the runtime and of the driver, and allocations by operator new, are noted in order.
+class noted_calls {
+ public:
+  noted_calls();
+  ~noted_calls();
+  noted_calls(const noted_calls&) = delete;
+  noted_calls& operator=(const noted_calls&) = delete;
+
+  /// Their names so far, with a space between them.
+  std::string text() const;
+};
+
 /// While one lives, nothing that this thread does counts: what the application itself asks of the runtime.
 class not_counted {
  public:
