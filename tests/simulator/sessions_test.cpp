@@ -24,7 +24,7 @@
 #include "state.hpp"
 #include "support/functors.hpp"
 
-/// What an object does around its kernels, on the simulated device: plans, captures, workspace of graphs that are gone,
+/// What an object does around its kernels, on the simulated device: captures, workspace of graphs that are gone,
 /// the mailbox near its last number.
 namespace simulator_test {
 namespace {
@@ -280,49 +280,7 @@ TEST(sessions, a_destructor_waits_for_the_end_of_the_state) {
   }
 }
 
-// --- Plans, and parallel_for
-
-/// On 4 multiprocessors, each of which takes two blocks of 512 threads and one of more.
-TEST(sessions, plans_as_many_blocks_as_the_elements_need) {
-  simulator::schedule how(2);
-  how.multiprocessors = 4;
-  simulator::begin(how);
-  const fanin::cuda gpu;
-  const auto planned = [&](const auto& view, std::int64_t n) {
-    EXPECT_EQ(call(view, {1}, n), "");
-    const fanin::cuda_launch launch = gpu.last_launch();
-    return std::pair{launch.grid_size, launch.block_size};
-  };
-  // Indices: a lone block with up to 4 a thread, and then as many threads as there are, up to all blocks that are
-  // resident.
-  EXPECT_EQ(planned(gpu, 1), std::pair(1, 128));
-  EXPECT_EQ(planned(gpu, 512), std::pair(1, 128));
-  EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
-  EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
-  EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
-  // Vectors of two: as few blocks as one round of 4 takes.
-  const std::vector<std::int64_t> ones(100'000, 1);
-  const auto planned_array = [&](std::size_t n) {
-    EXPECT_EQ(fanin::reduce(gpu, std::span(ones).first(n), fanin::sum<std::int64_t>{}), static_cast<std::int64_t>(n));
-    const fanin::cuda_launch launch = gpu.last_launch();
-    return std::pair{launch.grid_size, launch.block_size};
-  };
-  EXPECT_EQ(planned_array(1'024), std::pair(1, 128));
-  EXPECT_EQ(planned_array(8'192), std::pair(1, 1024));
-  EXPECT_EQ(planned_array(8'196), std::pair(3, 512));
-  EXPECT_EQ(planned_array(16'384), std::pair(4, 512));
-  EXPECT_EQ(planned_array(16'400), std::pair(8, 512));
-  // As many threads as elements, where the tuning says something.
-  using one_pass = rows::one_pass;
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 65), std::pair(2, 64));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.blocks_per_sm = 1}), 5'000), std::pair(4, 512));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 1024}), 20'000), std::pair(4, 1024));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 512}), 20'000), std::pair(8, 512));
-  // Whole clusters.
-  EXPECT_EQ(planned(gpu.with<rows::cluster>({.block_size = 32}), 10), std::pair(8, 32));
-  EXPECT_THROW(call(gpu.with<rows::cluster>({.grid_size = 12}), {1}, 10), fanin::invalid_argument);
-}
+// --- Others
 
 TEST(sessions, parallel_for_calls_with_every_index_once) {
   simulator::schedule how(3);

@@ -98,12 +98,13 @@ cuda_pending mailbox_pool::take(cuda_state& state, int words) {
   }
   mailbox_slot& slot = *std::exchange(all.free, all.free->next_free_);
   slot.pool_ = shared_from_this();
+  slot.of_size_ = &all;
   return {{slot.device_, ++slot.sequence}, pending_handle(&slot)};
 }
 
 void mailbox_pool::put(mailbox_slot& slot) noexcept {
   const std::lock_guard lock(mutex_);
-  slot.next_free_ = std::exchange(sizes_.find(slot.words_)->second.free, &slot);
+  slot.next_free_ = std::exchange(slot.of_size_->free, &slot);
 }
 
 void mailbox_pool::leave_stream() noexcept {

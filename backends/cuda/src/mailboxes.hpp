@@ -49,7 +49,12 @@ void wait_for_words(const std::uint64_t* words, std::uint32_t sequence, void* to
   const auto take = [&] {
     for (std::uint32_t carried = 0; taken < bytes; taken += sizeof(carried)) {
       if (!has_come(words[taken / sizeof(carried)], sequence, carried)) return false;
-      std::memcpy(static_cast<unsigned char*>(to) + taken, &carried, std::min(sizeof(carried), bytes - taken));
+      auto* const at = static_cast<unsigned char*>(to) + taken;
+      if (bytes - taken >= sizeof(carried)) {
+        std::memcpy(at, &carried, sizeof(carried));
+      } else {
+        std::memcpy(at, &carried, bytes - taken);
+      }
     }
     return true;
   };
@@ -65,6 +70,12 @@ void wait_for_words(const std::uint64_t* words, std::uint32_t sequence, void* to
     if (queries > queries_before_yield) std::this_thread::yield();
   }
 }
+
+class mailbox_slot;
+struct mailboxes_of_size {
+  mailbox_slot* free = nullptr;
+  std::size_t count = 0;
+};
 
 /// A mailbox for one fanin::pending after the other.
 ///
@@ -83,6 +94,7 @@ class mailbox_slot final : public pending_slot {
  private:
   friend class mailbox_pool;
   std::shared_ptr<mailbox_pool> pool_;  ///< while it is in use
+  mailboxes_of_size* of_size_ = nullptr;
   mailbox_slot* next_free_ = nullptr;
   const std::uint64_t* host_ = nullptr;
   std::uint64_t* device_ = nullptr;
@@ -109,10 +121,6 @@ class mailbox_pool : public std::enable_shared_from_this<mailbox_pool> {
     explicit slab(std::size_t count) : slots(count) {}
     std::vector<mailbox_slot> slots;
     pinned_block memory;
-  };
-  struct mailboxes_of_size {
-    mailbox_slot* free = nullptr;
-    std::size_t count = 0;
   };
 
   static std::forward_list<slab> make_slab(cuda_state& state, int words, std::size_t at_least);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nvtx3/nvToolsExt.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include <fanin/cuda/cuda.hpp>
-#include <fanin/cuda/recipe.hpp>
 
 #include "mailboxes.hpp"
 #include "state.hpp"
@@ -70,14 +68,11 @@ void throw_cuda_error(cudaError_t code, const char* call, const char* file, int 
                                                    : ""));
 }
 
-const cuda_driver& cuda_driver::instance() {
-  static const cuda_driver driver = [] {
-    cuda_driver found;
-    find_in_driver(found.context_id, "cuCtxGetId");
-    find_in_driver(found.is_capturing, "cuStreamIsCapturing");
-    return found;
-  }();
-  return driver;
+cuda_driver cuda_driver::find() {
+  cuda_driver found;
+  find_in_driver(found.context_id, "cuCtxGetId");
+  find_in_driver(found.is_capturing, "cuStreamIsCapturing");
+  return found;
 }
 
 device_scope::device_scope(int device) {
@@ -169,7 +164,7 @@ capture_state capture_state_of(cudaStream_t stream) {
   return same == cudaStreamCaptureStatusNone ? capture_state::none : capture_state::capturing;
 }
 
-cuda_session::cuda_session(cuda_handle handle, const char* label, mode how, const char* call)
+cuda_session::cuda_session(const cuda_handle& handle, const char* label, mode how, const char* call)
     : state_{handle.state}, lock_{handle.state->mutex} {
   try {
     // Before anything touches the stream, which is no more if the context is another one.
@@ -216,7 +211,8 @@ workspace_memory cuda_session::workspace(partials kind, std::size_t bytes) {
 
 cuda_mailbox cuda_session::mailbox(int words) {
   pinned_block& block = state_->mailbox;
-  state_->reserve(block, static_cast<std::size_t>(words) * sizeof(std::uint64_t));
+  const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::uint64_t);
+  if (block.bytes < bytes) state_->reserve(block, bytes);
   if (++state_->sequence == 0) {  // after 2^32 calls: no word of an earlier round may pass for one of this
     std::memset(block.host, 0, block.bytes);
     state_->sequence = 1;
@@ -239,15 +235,15 @@ const void* cuda_session::fetch(const void* from, std::size_t bytes) {
   return to;
 }
 
-bool cuda_session::starts_early(const launch_options& options) const {
+bool cuda_session::starts_early(const cuda_launch_options& options) const {
   if (!options.can_start_early || options.early_start == cuda_early_start::off) return false;
   if (options.early_start == cuda_early_start::on || !capturing_) return true;
   return state_->early_node.node != nullptr && state_->early_node == node_before(state_->stream);
 }
 
 void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** arguments,
-                          const launch_options& options) {
-  cudaLaunchAttribute attributes[2]{};
+                          const cuda_launch_options& options) {
+  cudaLaunchAttribute attributes[2];
   unsigned count = 0;
   if (starts_early(options)) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -275,64 +271,11 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
 
-namespace {
-
-/// How many objects fit beside the bytes that each of so many blocks of a multiprocessor has.
-int count_beside(const cuda_objects& beside, int device, int blocks, std::size_t bytes_of_block, int most_of_block) {
-  constexpr int granularity = 256;  // in which devices give it to blocks, or a divisor of that
-  int of_multiprocessor = 0;
-  int reserved = 0;
-  FANIN_DETAIL_CHECK_CUDA(
-      cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device));
-  const int room = std::min(of_multiprocessor / blocks / granularity * granularity - reserved, most_of_block);
-  const int left = std::max(room - static_cast<int>(bytes_of_block), 0);
-  return std::min(left / static_cast<int>(beside.bytes_of_one), beside.most);
-}
-
-}  // namespace
-
-cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes,
-                               const cuda_objects& beside) {
-  const last_error_scope last_error;
-  const relaxed_capture_scope relaxed;  // the first question of a kernel loads its code
-  cuda_kernel_facts facts;
-  cudaFuncAttributes attributes{};
-  FANIN_DETAIL_CHECK_CUDA(cudaFuncGetAttributes(&attributes, kernel));
-  int major = 0;
-  int minor = 0;
-  int shared_limit = 0;
-  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&shared_limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  facts.compute_capability = std::min({10 * major + minor, attributes.ptxVersion, attributes.binaryVersion});
-  facts.starts_early = facts.compute_capability >= 90;
-  if (block_size > attributes.maxThreadsPerBlock) return facts;
-  const std::size_t bytes_of_block = shared_bytes + attributes.sharedSizeBytes;
-  if (bytes_of_block > static_cast<std::size_t>(shared_limit)) return facts;
-  constexpr std::size_t shared_without_asking = 48 * 1024;
-  if (bytes_of_block + beside.bytes_of_one * static_cast<std::size_t>(beside.most) > shared_without_asking) {
-    FANIN_DETAIL_CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 shared_limit - static_cast<int>(attributes.sharedSizeBytes)));
-  }
-  FANIN_DETAIL_CHECK_CUDA(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts.resident_blocks, kernel, block_size, shared_bytes));
-  if (beside.most > 0 && facts.resident_blocks > 0) {
-    facts.objects = count_beside(beside, device, facts.resident_blocks, bytes_of_block, shared_limit);
-  }
-  return facts;
-}
-
-void check_tuning(const cuda_tuning& tuning) {
-  if (tuning.block_size != 0) {
-    if (const char* why = why_invalid_block_size(tuning.block_size)) {
-      throw invalid_argument("fanin::cuda::with: block_size " + std::to_string(tuning.block_size) + ": " + why);
-    }
-  }
-  if (tuning.blocks_per_sm < 0 || tuning.grid_size < 0 || tuning.chunks < 0) {
-    throw invalid_argument(
-        "fanin::cuda::with: blocks_per_sm, grid_size and chunks are counts; 0 leaves them to the strategy");
-  }
+remembered_plan& cuda_session::remembered(const cuda_plan_key& key) const {
+  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
+  const auto kernel = reinterpret_cast<std::uintptr_t>(key.kernel);
+  const std::uint64_t hash = (kernel / 16 + static_cast<std::uint64_t>(key.count)) * golden_ratio;
+  return state_->plans[hash >> (64 - cuda_state::log2_of_plans)];
 }
 
 void cuda_calls::synchronize(const cuda_handle& handle) {

@@ -4,6 +4,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,8 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;
   cuda_launch last_launch;
+  static constexpr int log2_of_plans = 4;
+  std::array<remembered_plan, 1 << log2_of_plans> plans;  ///< of earlier calls: a loop has few
   captured_node early_node;  ///< what was captured last, if it lets the next one start early
   std::atomic<std::int64_t> allocations{0};
 
@@ -106,7 +109,13 @@ struct cuda_driver {
   /// What the runtime asks, in less time, and without a trace in cudaGetLastError() of an answer that is no.
   CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
 
-  static const cuda_driver& instance();
+  static const cuda_driver& instance() {
+    static const cuda_driver driver = find();
+    return driver;
+  }
+
+ private:
+  static cuda_driver find();
 };
 
 /// Makes `device` current for a scope.

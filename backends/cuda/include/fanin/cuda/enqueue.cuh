@@ -21,13 +21,13 @@ void* argument(const T& value) {
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// One launch of reduce_kernel, as planned.
+/// One launch of reduce_kernel, as planned, maybe for another strategy's.
 template <class Strategy, class Source, class Composite>
 void launch_reduce(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
                    const workspace_of<Strategy, Composite>& work,
                    const cuda_destination<typename Composite::result_type>& destination) {
   void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
-  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
 }
 
 /// Bytes for one accumulator a thread, where the block stage combines in global memory.

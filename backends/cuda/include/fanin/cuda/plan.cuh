@@ -16,16 +16,6 @@
 
 namespace fanin::detail {
 
-/// A reduction's first launch.
-struct cuda_plan {
-  const void* kernel = nullptr;
-  cuda_launch launch;
-  int largest_grid = 1;  ///< what workspace is sized for: a persistent grid's does not grow with n
-  int chunks = 1;
-  cuda_objects spills;  ///< that a block may have beside its first
-  cuda_session::launch_options options;
-};
-
 /// What the device says of one kernel, asked once per device and block size, and again in a new context, which does not
 /// know how much shared memory the kernel was allowed. `Key` names the kernel: the type of a function does not, kernels
 /// of different strategies share it. Static, since of two libraries that a program loads each has kernels of its own by
@@ -289,11 +279,9 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   plan.launch.grid_size = at_most((plan.launch.grid_size + cluster_size - 1) / cluster_size * cluster_size);
 }
 
-/// Throws invalid_argument, in words, for what cannot launch. `starts_early`: whether the kernel waits for the grid
-/// before it by itself.
 template <class Strategy, class Composite, class Source>
-cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel, const Source& source,
-                    bool starts_early) {
+cuda_plan make_new_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel,
+                        const Source& source, bool starts_early) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   cuda_plan plan;
   plan.kernel = kernel;
@@ -322,6 +310,20 @@ cuda_plan make_plan(const cuda_session& session, const cuda_tuning& tuning, cons
   plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
   plan_more_spills(plan, tuning, source.count, facts.objects);
   return plan;
+}
+
+/// The object remembers it: for the call's time it stays where it is. Throws invalid_argument, in words, for what
+/// cannot launch. `starts_early`: whether the kernel waits for the grid before it by itself.
+template <class Strategy, class Composite, class Source>
+const cuda_plan& make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel,
+                           const Source& source, bool starts_early) {
+  const cuda_plan_key key{kernel, source.count, units_of<Strategy>(source), tuning};
+  remembered_plan& known = session.remembered(key);
+  if (known.key != key) {
+    known.plan = make_new_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    known.key = key;
+  }
+  return known.plan;
 }
 
 }  // namespace fanin::detail

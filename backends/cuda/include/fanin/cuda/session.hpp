@@ -83,6 +83,42 @@ struct cuda_pending {
 
 constexpr int mailbox_words(std::size_t bytes) { return static_cast<int>((bytes + 3) / 4); }
 
+/// What a block may have of in its shared memory beside what it needs.
+struct cuda_objects {
+  std::size_t bytes_of_one = 1;
+  int most = 0;
+};
+
+struct cuda_launch_options {
+  bool can_start_early = false;
+  cuda_early_start early_start = cuda_early_start::automatic;
+  int cluster_size = 1;
+};
+
+/// A reduction's first launch.
+struct cuda_plan {
+  const void* kernel = nullptr;
+  cuda_launch launch;
+  int largest_grid = 1;  ///< what workspace is sized for: a persistent grid's does not grow with n
+  int chunks = 1;
+  cuda_objects spills;  ///< that a block may have beside its first
+  cuda_launch_options options;
+};
+
+/// What a plan follows from, on one object.
+struct cuda_plan_key {
+  const void* kernel = nullptr;  ///< of one strategy, source and composite
+  std::int64_t count = 0;
+  std::int64_t units = 0;
+  cuda_tuning tuning = {};
+
+  friend bool operator==(const cuda_plan_key&, const cuda_plan_key&) = default;
+};
+struct remembered_plan {
+  cuda_plan_key key;
+  cuda_plan plan;
+};
+
 /// One call on a fanin::cuda: holds its lock, its device as the current one and its NVTX range for its lifetime. The
 /// kernels' headers go through this class alone, which is compiled into the library.
 class cuda_session {
@@ -92,7 +128,7 @@ class cuda_session {
     ordered,   ///< in the stream's order: may be captured
   };
 
-  cuda_session(cuda_handle handle, const char* label, mode how, const char* call);
+  cuda_session(const cuda_handle& handle, const char* label, mode how, const char* call);
   ~cuda_session();
   cuda_session(const cuda_session&) = delete;
   cuda_session& operator=(const cuda_session&) = delete;
@@ -122,18 +158,15 @@ class cuda_session {
   /// Copies device memory to host memory of the object and waits for it; the pointer lives until the next call.
   const void* fetch(const void* from, std::size_t bytes);
 
-  struct launch_options {
-    bool can_start_early = false;
-    cuda_early_start early_start = cuda_early_start::automatic;
-    int cluster_size = 1;
-  };
-  void launch(const void* kernel, const cuda_launch& launch, void** arguments, const launch_options& options);
+  void launch(const void* kernel, const cuda_launch& launch, void** arguments, const cuda_launch_options& options);
   /// Says what last_launch() answers.
   void record(const cuda_launch& launch);
+  /// Where the object remembers the plan for such a call, or another one that is forgotten then.
+  remembered_plan& remembered(const cuda_plan_key& key) const;
 
  private:
   void go_to_device(const char* call);
-  bool starts_early(const launch_options& options) const;
+  bool starts_early(const cuda_launch_options& options) const;
 
   cuda_state* state_;
   std::unique_lock<std::mutex> lock_;
@@ -150,11 +183,6 @@ struct cuda_kernel_facts {
   bool starts_early = false;
   int compute_capability = 0;  ///< 10 * major + minor, of the device or of the code, whichever is less
   int objects = 0;             ///< of those that were asked for: how many fit without fewer resident blocks
-};
-/// What a block may have of in its shared memory beside what it needs.
-struct cuda_objects {
-  std::size_t bytes_of_one = 1;
-  int most = 0;
 };
 cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, std::size_t shared_bytes,
                                const cuda_objects& beside);

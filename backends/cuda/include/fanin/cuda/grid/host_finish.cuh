@@ -39,7 +39,7 @@ struct host_finish {
       return static_cast<std::size_t>(grid) * static_cast<std::size_t>(one_a_thread ? block : 1);
     };
     const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     workspace_of<Strategy, Composite> work;
     allocate_plain<Strategy, accumulator>(session, plan, work, partials_of(plan.largest_grid, plan.launch.block_size));
     launch_reduce<Strategy>(session, plan, source, c, work, {});

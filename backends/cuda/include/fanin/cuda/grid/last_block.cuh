@@ -104,7 +104,7 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
     const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     workspace_of<Strategy, Composite> work;
     allocate_plain<Strategy, accumulator>(session, plan, work, static_cast<std::size_t>(plan.largest_grid));
     launch_reduce<Strategy>(session, plan, source, c, work, destination);

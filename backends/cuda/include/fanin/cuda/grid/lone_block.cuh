@@ -36,11 +36,10 @@ struct lone_block {
   static bool takes(const cuda_plan& plan, const Source& source) {
     return plan.launch.grid_size == 1 && source.count <= most_elements;
   }
-  /// As planned, but for the kernel.
+  /// As planned for the watching block.
   template <class Source>
-  static void enqueue(cuda_session& session, cuda_plan plan, const Source& source, const Composite& c,
+  static void enqueue(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
-    plan.kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     launch_reduce<Strategy>(session, plan, source, c, {}, destination);
     session.record(plan.launch);
   }

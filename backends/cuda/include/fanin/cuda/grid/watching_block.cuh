@@ -191,7 +191,7 @@ struct watching_block {
   static posting enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
                                   const Composite& c, cuda_destination<result_type> destination, bool may_post) {
     const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     if constexpr (works_alone<Strategy, Composite>) {
       using lone = lone_block<alone<Strategy>, Composite>;
       if (lone::takes(plan, source)) {

@@ -3,17 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fanin/cuda/cuda.hpp>
+#include <fanin/error.hpp>
+#include <fanin/exact_sum.hpp>
 #include <fanin/gathering.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
+#include <fanin/reducers.hpp>
 
 #include "simulator/seeds.hpp"
 #include "support/user_reducers.hpp"
 
-/// How many spills a block has, and whose they are.
+/// What is launched: how many blocks, of how many threads, with how many spills, and whose these are.
 namespace simulator_test {
 namespace {
 
@@ -119,6 +125,86 @@ TEST(spills, of_small_counters) {
   fanin::parallel_reduce(fanin::range(gpu.with<rows::one_pass>({.grid_size = 1}), 100), index{},
                          room<256, std::int32_t>{});
   EXPECT_EQ(gpu.last_launch().shared_bytes, 0U);
+}
+
+template <class View>
+void expect_sum(const View& view, std::int64_t n) {
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(view, n), index{}, fanin::sum<std::int64_t>{}), n * (n - 1) / 2);
+}
+
+/// On 4 multiprocessors, each of which takes two blocks of 512 threads and one of more.
+TEST(plans, have_as_many_blocks_as_the_elements_need) {
+  simulator::schedule how(2);
+  how.multiprocessors = 4;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const auto planned = [&](const auto& view, std::int64_t n) {
+    expect_sum(view, n);
+    const fanin::cuda_launch launch = gpu.last_launch();
+    return std::pair{launch.grid_size, launch.block_size};
+  };
+  // Indices: a lone block with up to 4 a thread, and then as many threads as there are, up to all blocks that are
+  // resident.
+  EXPECT_EQ(planned(gpu, 1), std::pair(1, 128));
+  EXPECT_EQ(planned(gpu, 512), std::pair(1, 128));
+  EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
+  EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
+  EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
+  // Vectors of two: as few blocks as one round of 4 takes.
+  const std::vector<std::int64_t> ones(100'000, 1);
+  const auto planned_array = [&](std::size_t n) {
+    EXPECT_EQ(fanin::reduce(gpu, std::span(ones).first(n), fanin::sum<std::int64_t>{}), static_cast<std::int64_t>(n));
+    const fanin::cuda_launch launch = gpu.last_launch();
+    return std::pair{launch.grid_size, launch.block_size};
+  };
+  EXPECT_EQ(planned_array(1'024), std::pair(1, 128));
+  EXPECT_EQ(planned_array(8'192), std::pair(1, 1024));
+  EXPECT_EQ(planned_array(8'196), std::pair(3, 512));
+  EXPECT_EQ(planned_array(16'384), std::pair(4, 512));
+  EXPECT_EQ(planned_array(16'400), std::pair(8, 512));
+  // As many threads as elements, where the tuning says something.
+  using one_pass = rows::one_pass;
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 65), std::pair(2, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.blocks_per_sm = 1}), 5'000), std::pair(4, 512));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 1024}), 20'000), std::pair(4, 1024));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 512}), 20'000), std::pair(8, 512));
+  // Whole clusters.
+  EXPECT_EQ(planned(gpu.with<rows::cluster>({.block_size = 32}), 10), std::pair(8, 32));
+  EXPECT_THROW(expect_sum(gpu.with<rows::cluster>({.grid_size = 12}), 10), fanin::invalid_argument);
+}
+
+/// Calls of two kernels with several tunings and sizes, and what each launches.
+std::vector<fanin::cuda_launch> launches_of(const std::function<const fanin::cuda&()>& next) {
+  std::vector<fanin::cuda_launch> launches;
+  for (const fanin::cuda_tuning& tuning :
+       {fanin::cuda_tuning{}, fanin::cuda_tuning{.grid_size = 3}, fanin::cuda_tuning{.block_size = 64}}) {
+    for (const std::int64_t n : {1, 500, 20'000}) {
+      const auto launch = [&](const auto& call) {
+        const fanin::cuda& gpu = next();
+        call(gpu.with<rows::one_pass>(tuning));
+        launches.push_back(gpu.last_launch());
+      };
+      launch([&](const auto& view) { expect_sum(view, n); });
+      launch([&](const auto& view) {
+        fanin::parallel_reduce(fanin::range(view, n), index{}, fanin::exact_sum<double>{});
+      });
+    }
+  }
+  return launches;
+}
+
+/// An object that remembers plans launches as one that has made no other call.
+TEST(plans, are_remembered_for_calls_like_theirs) {
+  simulator::begin(simulator::schedule(4));
+  std::optional<fanin::cuda> fresh;
+  const auto expected = launches_of([&]() -> const fanin::cuda& { return fresh.emplace(); });
+  const fanin::cuda gpu;
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(launches_of([&]() -> const fanin::cuda& { return gpu; }), expected);
+    // What cannot launch is refused, as often as it is asked for.
+    EXPECT_THROW(expect_sum(gpu.with<rows::cluster>({.grid_size = 12}), 10), fanin::invalid_argument);
+  }
 }
 
 }  // namespace
