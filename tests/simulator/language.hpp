@@ -45,6 +45,9 @@ T __ldcg(const T* from) {
 inline unsigned atomicAdd(unsigned* to, unsigned increment, simulator::place here = simulator::place::current()) {
   return simulator::update("atomicAdd", to, here, [&](unsigned before) { return before + increment; });
 }
+inline unsigned atomicExch(unsigned* to, unsigned value, simulator::place here = simulator::place::current()) {
+  return simulator::update("atomicExch", to, here, [&](unsigned) { return value; });
+}
 inline unsigned atomicInc(unsigned* to, unsigned last, simulator::place here = simulator::place::current()) {
   return simulator::update("atomicInc", to, here, [&](unsigned before) { return before >= last ? 0u : before + 1u; });
 }

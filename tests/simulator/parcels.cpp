@@ -30,6 +30,11 @@ std::vector<call> calls_of_parcels() {
   using of_exact_sums = list<rows::one_pass, rows::finished_by<rows::shared_tree, grid::watching_block>, rows::cluster>;
   add_calls<stages::own>(calls, of_exact_sums{}, "an exact sum", as_array<float>{make_wide_range()},
                          fanin::exact_sum<float>{});
+  const auto floats = make_wide_range();
+  add_calls<stages::own>(
+      calls, list<rows::one_pass>{}, "an exact sum of doubles",
+      as_array<double>{std::make_shared<const std::vector<double>>(floats->begin(), floats->begin() + 1'500)},
+      fanin::exact_sum<double>{});
   return calls;
 }
 

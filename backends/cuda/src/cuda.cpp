@@ -21,6 +21,8 @@ cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns, std::sh
       context{made_context()},
       mailboxes{std::make_shared<mailbox_pool>(device, stream, context)} {
   FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  FANIN_DETAIL_CHECK_CUDA(
+      cudaDeviceGetAttribute(&shared_bytes_of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 }
 
 cuda_state::~cuda_state() {

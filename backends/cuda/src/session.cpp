@@ -203,6 +203,7 @@ cudaStream_t cuda_session::stream() const noexcept { return state_->stream; }
 int cuda_session::device() const noexcept { return state_->device; }
 std::uint64_t cuda_session::context() const noexcept { return state_->context; }
 int cuda_session::multiprocessors() const noexcept { return state_->multiprocessors; }
+int cuda_session::shared_bytes_of_block() const noexcept { return state_->shared_bytes_of_block; }
 
 workspace_memory cuda_session::workspace(partials kind, std::size_t bytes) {
   if (capturing_) return state_->captured_workspace(bytes);

@@ -84,6 +84,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   const std::uint64_t context;                    ///< in which everything here was made
   const std::shared_ptr<mailbox_pool> mailboxes;  ///< of results that are got later, with which they are shared
   int multiprocessors = 0;
+  int shared_bytes_of_block = 0;  ///< the most that a kernel may ask for
 
   std::mutex mutex;
   workspace_block plain_workspace;

@@ -160,6 +160,20 @@ class basic_exact_accumulator {
   {
     add_product_bits<detail::shared_digits>(x, y);
   }
+  /// Adds value * 2^exponent. Digits in which it has no bits are not touched.
+  FANIN_FUNCTION void add_value_shared(std::int64_t value, int exponent) {
+    const auto at = static_cast<unsigned>(exponent - Lowest);
+    const unsigned shift = at % digit_bits;
+    const auto bits = static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+    const std::uint64_t digits[] = {magnitude << shift & 0xffff'ffff, magnitude >> (digit_bits - shift) & 0xffff'ffff,
+                                    magnitude >> digit_bits >> (digit_bits - shift)};
+    detail::unrolled<3>([&](int k) {
+      if (digits[k] == 0) return;
+      const auto digit = static_cast<std::int64_t>(digits[k]);
+      fanin::atomic_fetch_add(limb_[at / digit_bits + static_cast<unsigned>(k)], value < 0 ? -digit : digit);
+    });
+  }
   /// Hands the carries on. A digit is taken out, so that no two threads hand on the same carry.
   FANIN_FUNCTION void carry_shared() {
     for (int i = 0; i < Limbs - 1; ++i) {

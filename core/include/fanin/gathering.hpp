@@ -55,6 +55,8 @@
 /// it:
 ///   partial_type                           small (64 bytes or so), trivially copyable; holds nothing as it is made
 ///   drain(r, state_type&)                  -> partial_type: what the state holds, which is empty then
+///                                          where drains_block says so (default: false), all threads of a CUDA block
+///                                          drain at once: thread 0 gets what all of them hold, the others nothing
 ///   deposit(r, partial_type&, acc& spill)  all of it goes to the spill; it holds nothing then
 ///   join_partials(r, partial_type&, const partial_type&)   of one scale
 ///   is_in_spill(r, const partial_type&)    -> bool: whether the state that was drained, one that was joined or a
@@ -166,6 +168,7 @@ struct gathering_with_partials : gathering_in_spill<State> {
   using partial_type = Partial;
   static constexpr bool joins_spills = true;
   static constexpr bool has_partials = true;
+  static constexpr bool drains_block = false;
 
   template <class R>
   FANIN_FUNCTION static constexpr void finish(const R& r, State& state, reducer_accumulator_t<R>& spill) {

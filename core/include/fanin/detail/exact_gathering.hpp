@@ -12,26 +12,22 @@
 #include <fanin/gathering.hpp>
 #include <fanin/macros.hpp>
 
-/// How the threads of an exact sum gather: into a window, over an accumulator as the spill, and what a window holds
+/// How the threads of an exact sum gather: into a state over an accumulator as the spill, and what the state holds
 /// travels.
 namespace fanin::detail {
 
-template <class Accumulator, int Bins>
-struct exact_gathering : gathering_with_partials<exact_window<Accumulator, Bins>, exact_window_sum<Bins>> {
-  using window = exact_window<Accumulator, Bins>;
-  using partial = exact_window_sum<Bins>;
+/// Whatever the state is: it has drain(), which gives the partial, and deposit(partial&, spill).
+template <class Accumulator, class State, class Partial>
+struct exact_gathering_by : gathering_with_partials<State, Partial> {
+  using partial = Partial;
 
   template <class R>
-  FANIN_FUNCTION static void finish(const R&, window& state, Accumulator&) {
-    state.flush();
-  }
-  template <class R>
-  FANIN_FUNCTION static partial drain(const R&, window& state) {
+  FANIN_FUNCTION static partial drain(const R&, State& state) {
     return state.drain();
   }
   template <class R>
   FANIN_FUNCTION static void deposit(const R&, partial& held, Accumulator& spill) {
-    window::deposit(held, spill);
+    State::deposit(held, spill);
   }
   template <class R>
   FANIN_FUNCTION static int scale(const R&, const partial& held) {
@@ -59,7 +55,7 @@ struct exact_gathering : gathering_with_partials<exact_window<Accumulator, Bins>
     if constexpr (std::same_as<result_type, Accumulator>) {
       partial copy = held;
       Accumulator acc;
-      window::deposit(copy, acc);
+      State::deposit(copy, acc);
       return r.result(acc);
     } else {
       return held.template rounded<result_type>();
@@ -69,6 +65,15 @@ struct exact_gathering : gathering_with_partials<exact_window<Accumulator, Bins>
   FANIN_FUNCTION static void join_spills(const R&, Accumulator& spill, const Of& of, unsigned count, unsigned worker,
                                          unsigned workers) {
     spill.merge_shared(of, count, worker, workers);
+  }
+};
+
+/// Into a window.
+template <class Accumulator, int Bins>
+struct exact_gathering : exact_gathering_by<Accumulator, exact_window<Accumulator, Bins>, exact_window_sum<Bins>> {
+  template <class R>
+  FANIN_FUNCTION static void finish(const R&, exact_window<Accumulator, Bins>& state, Accumulator&) {
+    state.flush();
   }
 };
 

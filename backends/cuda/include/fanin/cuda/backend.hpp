@@ -34,7 +34,7 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_blocking<Strategy>(handle, label, source, substitute_composite_for<F>(c));
+      return reduce_blocking<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -49,7 +49,7 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     with_index_source(f, first, count, [&](const auto& source) {
-      reduce_ordered<Strategy>(handle, label, out, source, substitute_composite_for<F>(c));
+      reduce_ordered<Strategy>(handle, label, out, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -66,7 +66,7 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_pending<Strategy>(handle, label, source, substitute_composite_for<F>(c));
+      return reduce_pending<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -81,7 +81,7 @@ struct cuda_backend : cuda_calls {
     } else {
 #if defined(__CUDACC__)
       return with_span_source(data, count, [&](const auto& source) {
-        return reduce_blocking<Strategy>(handle, label, source, substitute_composite(c));
+        return reduce_blocking<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite(c)));
       });
 #else
       refuse_array<T>();
@@ -97,7 +97,7 @@ struct cuda_backend : cuda_calls {
     } else {
 #if defined(__CUDACC__)
       with_span_source(data, count, [&](const auto& source) {
-        reduce_ordered<Strategy>(handle, label, out, source, substitute_composite(c));
+        reduce_ordered<Strategy>(handle, label, out, source, with_columns<Strategy>(substitute_composite(c)));
       });
 #else
       refuse_array<T>();
@@ -114,7 +114,7 @@ struct cuda_backend : cuda_calls {
     } else {
 #if defined(__CUDACC__)
       return with_span_source(data, count, [&](const auto& source) {
-        return reduce_pending<Strategy>(handle, label, source, substitute_composite(c));
+        return reduce_pending<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite(c)));
       });
 #else
       refuse_array<T>();

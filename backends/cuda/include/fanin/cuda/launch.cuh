@@ -9,6 +9,7 @@
 #include <fanin/cuda/functor.hpp>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/cuda/reducer/exact_columns.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/pending.hpp>
 

@@ -10,6 +10,7 @@
 
 #include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/cuda/reducer/exact_columns.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/error.hpp>
@@ -122,6 +123,22 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
     }
   }
   launch.shared_bytes = shared_bytes();
+}
+
+/// Memory for what threads gather into columns of their own (reducer/exact_columns.cuh): blocks of fewer threads where
+/// it would not fit, unless the tuning says how many.
+template <class Strategy, class Composite>
+void plan_columns(cuda_launch& launch, const cuda_tuning& tuning, int shared_bytes_of_block) {
+  if constexpr (has_columns<Composite>) {
+    static_assert(shared_bytes_of_stages<Strategy, Composite>(1024) == 0, "they stand at the beginning");
+    constexpr int least_block_size = 64;
+    constexpr std::size_t beside = sizeof(block_memory<Strategy, Composite>);
+    const auto fit = [&] {
+      return columns_bytes<Composite>(launch.block_size) + beside <= static_cast<std::size_t>(shared_bytes_of_block);
+    };
+    while (tuning.block_size == 0 && launch.block_size > least_block_size && !fit()) launch.block_size /= 2;
+    launch.shared_bytes = columns_bytes<Composite>(launch.block_size);
+  }
 }
 
 /// Room for a block's first spill, where it may have several, and what more of them there may be: up to one a lane.
@@ -294,6 +311,7 @@ cuda_plan make_new_plan(const cuda_session& session, const cuda_tuning& tuning, 
   }
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
   plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
+  plan_columns<Strategy, Composite>(plan.launch, tuning, session.shared_bytes_of_block());
   plan_spills<Strategy, Composite>(plan);
 
   const cuda_kernel_facts facts = facts_of<Strategy, Source, Composite>(session, plan);

@@ -137,6 +137,8 @@ class cuda_session {
   int device() const noexcept;
   std::uint64_t context() const noexcept;  ///< a number that no other one of the process has
   int multiprocessors() const noexcept;
+  /// The most shared memory that a block can have.
+  int shared_bytes_of_block() const noexcept;
 
   /// What partial results are in workspace: one kind must not pass for the other.
   enum class partials {

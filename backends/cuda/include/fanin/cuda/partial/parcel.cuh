@@ -48,18 +48,14 @@ struct partial_parcel : block_task<Strategy, Composite> {
         return get<K>(state);
       }
     });
-    combine();
+    for_each([&]<std::size_t K>(index<K> k) {
+      if constexpr (!drains_block<K>) combine_one(k);
+    });
   }
 
   /// Joins the parcels of the block's threads; valid in thread 0. Ends with a barrier.
   __device__ __forceinline__ void combine() {
-    for_each([&]<std::size_t K>(index<K>) {
-      if constexpr (has_spill<K>) {
-        join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address());
-      } else {
-        combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
-      }
-    });
+    for_each([&]<std::size_t K>(index<K> k) { combine_one(k); });
   }
 
   /// In threads that hold nothing yet.
@@ -134,6 +130,23 @@ struct partial_parcel : block_task<Strategy, Composite> {
   using gathering = typename Composite::template gathering_at<K>;
   template <std::size_t K>
   static constexpr bool has_spill = Composite::template has_spill<K>;
+  template <std::size_t K>
+  static constexpr bool drains_block = [] {
+    if constexpr (has_spill<K>) {
+      return gathering<K>::drains_block;
+    } else {
+      return false;
+    }
+  }();
+
+  template <std::size_t K>
+  __device__ __forceinline__ void combine_one(index<K>) {
+    if constexpr (has_spill<K>) {
+      join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address());
+    } else {
+      combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
+    }
+  }
 
   template <std::size_t K>
   __device__ __forceinline__ const reducer_type<K>& reducer() const {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/exact_sum.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/serial/serial.hpp>
+#include <span_reduction.cuh>
+
+#include "simulator/seeds.hpp"
+#include "support/data.hpp"
+
+/// Exact sums in columns of block memory: the bits that the serial backend gives, which tests/exact checks.
+namespace simulator_test {
+namespace {
+
+namespace rows = fanin::cuda_strategy;
+
+template <class T>
+struct element {
+  const T* x;
+  T operator()(std::int64_t i) const { return x[i]; }
+};
+
+/// Numbers that are all different in where their bits stand.
+template <class T>
+T any_bits(std::uint64_t k) {
+  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr int fraction = std::numeric_limits<T>::digits - 1;
+  constexpr word fields = sizeof(T) == 8 ? 2047 : 255;
+  const std::uint64_t bits = fanin_test::mix(k);
+  const auto field = static_cast<word>(fanin_test::mix(bits) % fields);  // no infinity
+  const auto kept = static_cast<word>(bits) & static_cast<word>(~(fields << fraction));
+  return std::bit_cast<T>(static_cast<word>(kept | field << fraction));
+}
+
+template <class T>
+std::vector<std::vector<T>> telling_arrays(std::size_t n) {
+  std::vector<T> same(n, static_cast<T>(-1.5)), narrow(n), wide(n), cancelling(n), tiny(n), one_large(n, T{1});
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto bits = static_cast<double>(fanin_test::mix(k) >> 11) * 0x1p-53 - 0.5;
+    narrow[k] = static_cast<T>(bits);
+    wide[k] = any_bits<T>(k);
+    cancelling[k] = k < n / 2 ? any_bits<T>(k) : -any_bits<T>(n - 1 - k);
+    tiny[k] = k % 3 == 0 ? -std::numeric_limits<T>::denorm_min() : std::numeric_limits<T>::denorm_min();
+  }
+  one_large[n / 2] = std::numeric_limits<T>::max();
+  return {same, narrow, wide, cancelling, tiny, one_large};
+}
+
+template <class T>
+void expect_bits(T got, T expected, const std::string& what) {
+  using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  EXPECT_EQ(std::bit_cast<word>(got), std::bit_cast<word>(expected)) << what << ": " << got << ", not " << expected;
+}
+
+template <class T>
+void check(const fanin::cuda& gpu, const std::vector<T>& host, const fanin::cuda_tuning& tuning,
+           const std::string& what) {
+  const std::span<const T> x(host);
+  const T expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T>{});
+  const auto view = gpu.with<rows::one_pass>(tuning);
+  expect_bits(fanin::reduce(view, x, fanin::exact_sum<T>{}), expected, what);
+  expect_bits(fanin::parallel_reduce(fanin::range(view, x.size()), element<T>{x.data()}, fanin::exact_sum<T>{}),
+              expected, what + ", f(i)");
+}
+
+template <class T>
+class columns : public ::testing::Test {};
+using floating = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(columns, floating);
+
+TYPED_TEST(columns, have_the_serial_bits) {
+  using T = TypeParam;
+  simulator::schedule how(11);
+  how.multiprocessors = 3;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  for (const std::size_t n : {1U, 2U, 31U, 33U, 257U, 2'500U}) {
+    int kind = 0;
+    for (const std::vector<T>& host : telling_arrays<T>(n)) {
+      const std::string what = std::to_string(n) + " of kind " + std::to_string(kind++);
+      check<T>(gpu, host, {}, what);
+      if (n < 200) continue;
+      for (const int block_size : {32, 64, 96, 224, 1024}) {
+        check<T>(gpu, host, {.block_size = block_size, .grid_size = block_size == 1024 ? 1 : 3},
+                 what + ", blocks of " + std::to_string(block_size));
+      }
+    }
+  }
+}
+
+/// Infinities and NaN go to the spill; what is finite stays what it is.
+TYPED_TEST(columns, tell_what_is_no_number) {
+  using T = TypeParam;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  simulator::begin(simulator::schedule(12));
+  const fanin::cuda gpu;
+  const auto state_of = [&](const std::vector<T>& host) {
+    return fanin::reduce(gpu, host, fanin::exact_sum<T, fanin::exact_accumulator>{}).serialise();
+  };
+  for (const std::vector<T>& special :
+       {std::vector<T>{infinity}, std::vector<T>{-infinity}, std::vector<T>{std::numeric_limits<T>::quiet_NaN()},
+        std::vector<T>{-std::numeric_limits<T>::signaling_NaN()}, std::vector<T>{infinity, -infinity}}) {
+    std::vector<T> host(700, static_cast<T>(0.1));
+    host[3] = std::numeric_limits<T>::max();
+    for (std::size_t k = 0; k < special.size(); ++k) host[500 + 33 * k] = special[k];
+    EXPECT_EQ(state_of(host),
+              fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T, fanin::exact_accumulator>{}).serialise());
+  }
+  EXPECT_FALSE(std::signbit(fanin::reduce(gpu, std::vector<T>(3, -T{0}), fanin::exact_sum<T>{})));
+}
+
+/// So many numbers for a thread that a place would overflow: all pieces of a double, or all bits of a row's floats, are
+/// as large as they can be.
+TYPED_TEST(columns, hand_on_what_a_place_does_not_take) {
+  using T = TypeParam;
+  simulator::begin(simulator::schedule(13));
+  const fanin::cuda gpu;
+  const T largest_of_row = sizeof(T) == 8 ? std::nextafter(T{4}, T{0}) : std::nextafter(static_cast<T>(0x1p17), T{0});
+  for (const T value : {largest_of_row, -largest_of_row}) {
+    const std::vector<T> host(sizeof(T) == 8 ? 100'000 : 300'000, value);
+    check<T>(gpu, host, {.block_size = 32, .grid_size = 1}, "many");
+    if (sizeof(T) == 8) check<T>(gpu, host, {.block_size = 96, .grid_size = 1}, "many for three warps");
+  }
+}
+
+/// The columns of floats are the thread's own: a block has as many threads as its memory takes.
+TEST(columns, fit_a_block) {
+  simulator::begin(simulator::schedule(14));
+  const fanin::cuda gpu;
+  const std::vector<float> x(100, 1.0F);
+  EXPECT_EQ(fanin::reduce(gpu, x, fanin::exact_sum<float>{}), 100.0F);
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * static_cast<unsigned>(gpu.last_launch().block_size));
+  EXPECT_EQ(fanin::reduce(gpu.with<rows::one_pass>({.block_size = 96}), x, fanin::exact_sum<float>{}), 100.0F);
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * 128) << "a row's bytes are a power of two";
+}
+
+/// Beside another reducer there are columns, beside another exact sum there are none.
+TEST(columns, of_several_reducers) {
+  simulator::begin(simulator::schedule(15));
+  const fanin::cuda gpu;
+  const std::vector<double> x = telling_arrays<double>(1'000)[2];
+  const double expected = fanin::reduce(fanin::serial{}, x, fanin::exact_sum<double>{});
+  const auto beside = fanin::reduce(gpu, x, fanin::max<double>{}, fanin::exact_sum<double>{});
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 134U * 32 * 4);
+  expect_bits(fanin::get<1>(beside), expected, "beside a maximum");
+  const auto two = fanin::reduce(gpu, x, fanin::exact_sum<double>{}, fanin::exact_sum<double, float>{});
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 0U);
+  expect_bits(fanin::get<0>(two), expected, "beside another exact sum");
+}
+
+}  // namespace
+}  // namespace simulator_test
