@@ -34,6 +34,12 @@ struct element {
   T operator()(std::int64_t i) const { return x[i]; }
 };
 
+template <class T>
+struct add_element {
+  const T* x;
+  void operator()(std::int64_t i, typename fanin::exact_sum<T>::thread_state& sum) const { sum += x[i]; }
+};
+
 /// Numbers that are all different in where their bits stand.
 template <class T>
 T any_bits(std::uint64_t k) {
@@ -146,6 +152,18 @@ TEST(columns, fit_a_block) {
   EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * static_cast<unsigned>(gpu.last_launch().block_size));
   EXPECT_EQ(fanin::reduce(gpu.with<rows::one_pass>({.block_size = 96}), x, fanin::exact_sum<float>{}), 100.0F);
   EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * 128) << "a row's bytes are a power of two";
+}
+
+/// A functor that takes an accumulator says of which type that is.
+TYPED_TEST(columns, are_none_of_a_functor_that_takes_an_accumulator) {
+  using T = TypeParam;
+  simulator::begin(simulator::schedule(16));
+  const fanin::cuda gpu;
+  const std::vector<T> x = telling_arrays<T>(1'000)[2];
+  const T expected = fanin::reduce(fanin::serial{}, x, fanin::exact_sum<T>{});
+  expect_bits(fanin::parallel_reduce(fanin::range(gpu, x.size()), add_element<T>{x.data()}, fanin::exact_sum<T>{}),
+              expected, "f(i, acc)");
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 0U);
 }
 
 /// Beside another reducer there are columns, beside another exact sum there are none.

@@ -34,7 +34,8 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_blocking<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
+      return reduce_blocking<Strategy>(handle, label, source,
+                                       with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -49,7 +50,8 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     with_index_source(f, first, count, [&](const auto& source) {
-      reduce_ordered<Strategy>(handle, label, out, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
+      reduce_ordered<Strategy>(handle, label, out, source,
+                               with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -66,7 +68,8 @@ struct cuda_backend : cuda_calls {
 #if defined(__CUDACC__)
     check_device_functor<F>();
     return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_pending<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite_for<F>(c)));
+      return reduce_pending<Strategy>(handle, label, source,
+                                      with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();

@@ -467,4 +467,14 @@ constexpr auto with_columns(const Composite& c) {
   }
 }
 
+/// The same for a functor, but where it adds to a thread_state itself.
+template <class Strategy, class F, class Composite>
+constexpr auto with_columns_for(const Composite& c) {
+  if constexpr (Composite::template takes_accumulator<F>) {
+    return c;
+  } else {
+    return with_columns<Strategy>(c);
+  }
+}
+
 }  // namespace fanin::detail
