@@ -70,6 +70,24 @@ void check_spans() {
 TEST_F(cuda_exact, sums_of_doubles_have_the_serial_bits) { check_spans<double>(); }
 TEST_F(cuda_exact, sums_of_floats_have_the_serial_bits) { check_spans<float>(); }
 
+/// So many numbers for a thread or a lane that what it adds to would overflow, had it not handed carries on.
+template <class T>
+void check_many(std::size_t n) {
+  fanin::cuda gpu;
+  for (const T sign : {T{1}, T{-1}}) {
+    const T largest = std::nextafter(static_cast<T>(sizeof(T) == 8 ? 0x1p2 : 0x1p17), T{0});
+    const std::vector<T> host(n, sign * largest);
+    const placed<T, fanin::cuda> x(gpu, host);
+    const T expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T>{});
+    for (const int block_size : {32, 256, 1024}) {
+      expect_bits(fanin::reduce(gpu.with({.block_size = block_size, .grid_size = 1}), x.span(), fanin::exact_sum<T>{}),
+                  expected, "blocks of " + std::to_string(block_size));
+    }
+  }
+}
+TEST_F(cuda_exact, doubles_hand_carries_on) { check_many<double>(6'000'000); }
+TEST_F(cuda_exact, floats_are_emptied_into_the_spill) { check_many<float>(9'000'000); }
+
 TEST_F(cuda_exact, functors_and_several_reducers) {
   fanin::cuda gpu;
   for (const std::vector<double>& host : telling_arrays<double>(20'011)) {

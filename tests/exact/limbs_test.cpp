@@ -104,6 +104,20 @@ TEST(exact_limbs, are_brought_down_where_there_is_room) {
   EXPECT_EQ(nothing.unit, -1000);
 }
 
+/// So that they can be joined.
+TEST(exact_limbs, that_are_too_large_say_so) {
+  limbs lower;
+  lower.limb[0] = std::int64_t{1} << 60;
+  EXPECT_TRUE(lower.rescale(0));
+  EXPECT_EQ(lower.limb[1], std::int64_t{1} << 28);
+  for (const std::int64_t value : {std::int64_t{1} << 53, -(std::int64_t{1} << 53) - 1}) {
+    limbs last;
+    last.limb[3] = value;
+    EXPECT_FALSE(last.rescale(0));
+    EXPECT_EQ(last.limb[3], value);
+  }
+}
+
 /// A thousand of the largest at one scale.
 TEST(exact_limbs, are_joined) {
   std::mt19937_64 random(3);
@@ -124,7 +138,18 @@ TEST(exact_limbs, are_joined) {
   }
 }
 
+/// Lanes that hold nothing, of which one has left something in a spill: asked last.
+struct a_lane_in_spill {
+  int* asked;
+  std::uint32_t sum(std::uint32_t word) const { return ++*asked == 2 * limbs::limbs + 1 ? word + 1 : word; }
+};
+
 TEST(exact_limbs, lanes_are_joined_at_once) {
+  int asked = 0;
+  limbs nothing;
+  nothing.join_lanes(a_lane_in_spill{&asked});
+  EXPECT_EQ(nothing.is_in_spill, 1);
+  EXPECT_EQ(asked, 2 * limbs::limbs + 1);
   std::mt19937_64 random(4);
   for (int k = 0; k < 2'000; ++k) {
     limbs number = draw(random, 4, 53);

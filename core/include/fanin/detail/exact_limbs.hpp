@@ -36,12 +36,9 @@ struct exact_limbs {
   /// To a unit that is lower by a multiple of 32 bits, or the same. False, and of the same value, where the last limb
   /// does not take what is above then. Afterwards no limb is larger than 2^53: 2^10 of them can be joined.
   FANIN_FUNCTION bool rescale(std::int32_t to) {
-    if (unit != to && !is_zero()) {
-      carry();
-      while (unit != to) {
-        if (!has_room_above()) return false;
-        move_up();
-      }
+    while (unit != to && !is_zero()) {
+      if (!has_room_above()) return false;
+      move_up();
     }
     unit = to;
     if (is_large()) carry();

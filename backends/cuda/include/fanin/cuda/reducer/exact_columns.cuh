@@ -362,11 +362,11 @@ class double_columns : public exact_columns<double_columns> {
 #pragma unroll 1
     for (int k = 0; k < rows - 1; ++k) {
       unsigned* const at = &place(static_cast<unsigned>(k) * row_bytes);
-      const auto held = static_cast<std::int32_t>(atomicAdd(at, 0U));
-      if (held < large && held >= -large) continue;
+      if (static_cast<std::int32_t>(atomicAdd(at, 0U)) < large)
+        continue;  // below 0 in the uppermost row alone, and small
       const unsigned taken = atomicExch(at, 0U);
       atomicAdd(at, taken & 0xffff);
-      atomicAdd(at + warp_size, static_cast<unsigned>(static_cast<std::int32_t>(taken) >> 16));
+      atomicAdd(at + warp_size, taken >> 16);
     }
     numbers_ = numbers;
   }
