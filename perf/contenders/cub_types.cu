@@ -76,9 +76,11 @@ struct cub_sums {
 }  // namespace
 
 #if FANIN_PERF_CUB_WHEEL
-void add_cub_wheel_types(registry& to) { add_cub_rows<cub_sums>(to, "cub-wheel"); }
+void add_cub_wheel_types(registry& to) {
 #else
-void add_cub_types(registry& to) { add_cub_rows<cub_sums>(to, "cub"); }
+void add_cub_types(registry& to) {
 #endif
+  add_cub_rows<cub_sums>(to, cub_name);
+}
 
 }  // namespace fanin_perf
