@@ -86,8 +86,8 @@ TEST(spills, are_for_a_lane_each_or_for_several) {
   };
   for (const int threads : {32, 64, 96, 256, 992, 1024}) {
     const auto view = gpu.with<rows::one_pass>({.block_size = threads, .grid_size = 1});
-    for (int again = 0; again < 2; ++again) {  // asked of the device, and known
-      expect_spills(fanin::parallel_reduce(fanin::range(view, 100), index{}, census{}), threads, 32);
+    for (const std::int64_t n : {100, 101}) {  // asked of the device, and known
+      expect_spills(fanin::parallel_reduce(fanin::range(view, n), index{}, census{}), threads, 32);
       EXPECT_EQ(gpu.last_launch().shared_bytes, 32U * 268) << "an odd number of words apart";
     }
   }

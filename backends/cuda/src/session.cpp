@@ -150,22 +150,28 @@ std::uint64_t made_context() {
   throw error("fanin::cuda: CUDA names no current context (cuCtxGetId)");
 }
 
+namespace {
+
+/// The runtime makes a context where there is none, and has a name for what failed.
+capture_state capture_state_by_runtime(cudaStream_t stream) {
+  const last_error_scope last_error;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &status));
+  return status == cudaStreamCaptureStatusNone ? capture_state::none : capture_state::capturing;
+}
+
+}  // namespace
+
 capture_state capture_state_of(cudaStream_t stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult answer = cuda_driver::instance().is_capturing(stream, &status);
   if (answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return capture_state::of_another;
-  if (answer == CUDA_SUCCESS) {
-    return status == CU_STREAM_CAPTURE_STATUS_NONE ? capture_state::none : capture_state::capturing;
-  }
-  // The runtime makes a context where there is none, and has a name for what failed.
-  const last_error_scope last_error;
-  cudaStreamCaptureStatus same = cudaStreamCaptureStatusNone;
-  FANIN_DETAIL_CHECK_CUDA(cudaStreamIsCapturing(stream, &same));
-  return same == cudaStreamCaptureStatusNone ? capture_state::none : capture_state::capturing;
+  if (answer != CUDA_SUCCESS) return capture_state_by_runtime(stream);
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ? capture_state::none : capture_state::capturing;
 }
 
 cuda_session::cuda_session(const cuda_handle& handle, const char* label, mode how, const char* call)
-    : state_{handle.state}, lock_{handle.state->mutex} {
+    : state_{handle.state}, plans_{handle.state->plans.data()}, lock_{handle.state->mutex} {
   try {
     // Before anything touches the stream, which is no more if the context is another one.
     if (current_context() != state_->context) go_to_device(call);
@@ -271,13 +277,6 @@ void cuda_session::launch(const void* kernel, const cuda_launch& launch, void** 
 }
 
 void cuda_session::record(const cuda_launch& launch) { state_->last_launch = launch; }
-
-remembered_plan& cuda_session::remembered(const cuda_plan_key& key) const {
-  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
-  const auto kernel = reinterpret_cast<std::uintptr_t>(key.kernel);
-  const std::uint64_t hash = (kernel / 16 + static_cast<std::uint64_t>(key.count)) * golden_ratio;
-  return state_->plans[hash >> (64 - cuda_state::log2_of_plans)];
-}
 
 void cuda_calls::synchronize(const cuda_handle& handle) {
   const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::cuda::synchronize");

@@ -94,8 +94,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   pinned_block partials;  ///< what host_finish folds
   std::uint32_t sequence = 0;
   cuda_launch last_launch;
-  static constexpr int log2_of_plans = 4;
-  std::array<remembered_plan, 1 << log2_of_plans> plans;  ///< of earlier calls: a loop has few
+  std::array<remembered_plan, 1 << log2_of_plans> plans;
   captured_node early_node;  ///< what was captured last, if it lets the next one start early
   std::atomic<std::int64_t> allocations{0};
 

@@ -118,6 +118,7 @@ struct remembered_plan {
   cuda_plan_key key;
   cuda_plan plan;
 };
+inline constexpr int log2_of_plans = 4;  ///< that an object remembers: a loop has few
 
 /// One call on a fanin::cuda: holds its lock, its device as the current one and its NVTX range for its lifetime. The
 /// kernels' headers go through this class alone, which is compiled into the library.
@@ -164,13 +165,19 @@ class cuda_session {
   /// Says what last_launch() answers.
   void record(const cuda_launch& launch);
   /// Where the object remembers the plan for such a call, or another one that is forgotten then.
-  remembered_plan& remembered(const cuda_plan_key& key) const;
+  remembered_plan& remembered(const cuda_plan_key& key) const noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
+    const auto kernel = reinterpret_cast<std::uintptr_t>(key.kernel);
+    const std::uint64_t hash = (kernel / 16 + static_cast<std::uint64_t>(key.count)) * golden_ratio;
+    return plans_[hash >> (64 - log2_of_plans)];
+  }
 
  private:
   void go_to_device(const char* call);
   bool starts_early(const cuda_launch_options& options) const;
 
   cuda_state* state_;
+  remembered_plan* plans_;
   std::unique_lock<std::mutex> lock_;
   int previous_device_ = -1;
   bool capturing_ = false;
