@@ -9,7 +9,7 @@ namespace fanin_test {
 struct facts {
   const char* default_backend;
   bool has_its_own_default_object;
-  const void* fold_exact_span;
+  const void* rounds_to_nearest;
   std::int64_t sum;
   double exact_sum;
 };

@@ -19,8 +19,7 @@ facts look() {
   seen.default_backend = backend::name;
   seen.has_its_own_default_object =
       static_cast<const void*>(&fanin::default_execution()) == static_cast<const void*>(&backend::default_object());
-  seen.fold_exact_span =
-      reinterpret_cast<const void*>(&fanin::detail::fold_exact_span<fanin::exact_accumulator, double, 4>);
+  seen.rounds_to_nearest = reinterpret_cast<const void*>(&fanin::detail::rounds_to_nearest);
 
   // Five reductions on the default object.
   const std::vector<std::int64_t> xs(1000, 3);

@@ -258,12 +258,11 @@ TEST(exact_protocol_of_products, tiles) {
       for (std::size_t i = 0; i < n; ++i) expected.add_product(xs[i], ys[i]);
       EXPECT_EQ(spill.serialise(), expected.serialise()) << n;
       EXPECT_EQ(of_odd_tiles.serialise(), expected.serialise()) << n;
-      auto of_a_span = reducer.identity();
-      auto other_state = begin(reducer, of_a_span);
-      reducer.fold_batch(other_state,
-                         fanin::span_batch<reducer_type::value_type>{pairs.data(), static_cast<std::int64_t>(n), 0});
-      finish(reducer, other_state, of_a_span);
-      EXPECT_EQ(of_a_span.serialise(), expected.serialise()) << n;
+      auto one_by_one = reducer.identity();
+      auto other_state = begin(reducer, one_by_one);
+      for (const auto& pair : pairs) reducer.fold(other_state, pair, 0);
+      finish(reducer, other_state, one_by_one);
+      EXPECT_EQ(one_by_one.serialise(), expected.serialise()) << n;
     }
   }
 }

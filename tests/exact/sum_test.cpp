@@ -76,6 +76,17 @@ TEST(exact_sum, of_moderate_range_at_every_height) {
   }
 }
 
+TEST(exact_sum, of_every_kind_of_data) {
+  for (const auto& [what, x] : fanin_test::kinds_of_values<double>(5'003, 1)) {
+    SCOPED_TRACE(what);
+    expect_exact(x);
+  }
+  for (const auto& [what, x] : fanin_test::kinds_of_values<float>(5'003, 2)) {
+    SCOPED_TRACE(what);
+    expect_exact(x);
+  }
+}
+
 /// One float of a block lies so far below the others that its last bits are below their bins, or nearly.
 TEST(exact_sum, of_floats_with_one_far_below) {
   for (int down = 12; down < 50; ++down) {

@@ -43,6 +43,15 @@ vector<T> load_once(const T* from) {
 #include "sums.hpp"
 //
 #include "extremes.hpp"
+//
+#include "exact_digits.hpp"
+#include "exact_table.hpp"
+//
+#include "exact_bins.hpp"
+//
+#include "exact_sources.hpp"
+//
+#include "exact.hpp"
 
 template <class T>
 constexpr loops<T> make_loops() {
@@ -54,9 +63,19 @@ constexpr loops<T> make_loops() {
   }
 }
 
-template <class... T>
-constexpr std::tuple<loops<T>...> make_all(const std::tuple<loops<T>...>*) {
-  return {make_loops<T>()...};
+template <class Loops>
+struct make;
+template <class T>
+struct make<loops<T>> {
+  static constexpr loops<T> all = make_loops<T>();
+};
+template <class T>
+struct make<exact_loops<T>> {
+  static constexpr exact_loops<T> all = make_exact_loops<T>();
+};
+template <class... Loops>
+constexpr std::tuple<Loops...> make_all(const std::tuple<Loops...>*) {
+  return {make<Loops>::all...};
 }
 
 }  // namespace

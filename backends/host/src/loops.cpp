@@ -10,7 +10,9 @@ const all_loops* all_at(level which) noexcept {
   if (which == level::baseline) return &baseline_table();
 #if FANIN_HOST_HAS_X86_LEVELS
   __builtin_cpu_init();
-  if (which == level::avx2 && __builtin_cpu_supports("avx2")) return &avx2_table();
+  if (which == level::avx2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return &avx2_table();
+  }
   if (which == level::avx512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     return &avx512_table();
@@ -43,6 +45,17 @@ const loops<T>& loops_of() noexcept {
   return std::get<loops<T>>(best());
 }
 
+template <class T>
+const exact_loops<T>* exact_loops_at(level which) noexcept {
+  const all_loops* const all = all_at(which);
+  return all != nullptr ? &std::get<exact_loops<T>>(*all) : nullptr;
+}
+
+template <class T>
+const exact_loops<T>& exact_loops_of() noexcept {
+  return std::get<exact_loops<T>>(best());
+}
+
 #define FANIN_HOST_INSTANTIATE(T)                                                              \
   template __attribute__((visibility("default"))) const loops<T>* loops_at<T>(level) noexcept; \
   template __attribute__((visibility("default"))) const loops<T>& loops_of<T>() noexcept;
@@ -57,5 +70,12 @@ FANIN_HOST_INSTANTIATE(std::uint16_t)
 FANIN_HOST_INSTANTIATE(std::uint32_t)
 FANIN_HOST_INSTANTIATE(std::uint64_t)
 #undef FANIN_HOST_INSTANTIATE
+
+#define FANIN_HOST_INSTANTIATE_EXACT(T)                                                                    \
+  template __attribute__((visibility("default"))) const exact_loops<T>* exact_loops_at<T>(level) noexcept; \
+  template __attribute__((visibility("default"))) const exact_loops<T>& exact_loops_of<T>() noexcept;
+FANIN_HOST_INSTANTIATE_EXACT(float)
+FANIN_HOST_INSTANTIATE_EXACT(double)
+#undef FANIN_HOST_INSTANTIATE_EXACT
 
 }  // namespace fanin::detail::host

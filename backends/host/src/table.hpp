@@ -2,8 +2,10 @@
 #pragma once
 
 #include <bit>
+#include <cfenv>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <tuple>
 #include <type_traits>
@@ -12,6 +14,7 @@
 #include <immintrin.h>
 #endif
 
+#include <fanin/host/exact_loops.hpp>
 #include <fanin/host/loops.hpp>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -28,7 +31,7 @@ namespace fanin::detail::host {
 /// Every type that has loops.
 using all_loops = std::tuple<loops<float>, loops<double>, loops<std::int8_t>, loops<std::int16_t>, loops<std::int32_t>,
                              loops<std::int64_t>, loops<std::uint8_t>, loops<std::uint16_t>, loops<std::uint32_t>,
-                             loops<std::uint64_t>>;
+                             loops<std::uint64_t>, exact_loops<float>, exact_loops<double>>;
 
 /// Those of a level, which a unit of its own defines.
 const all_loops& baseline_table() noexcept;

@@ -63,6 +63,17 @@ class basic_exact_accumulator {
     carry();
   }
 
+  /// Adds digits, each of which counts 2^32 times the one before, the first in units of 2^Lowest, and is smaller than
+  /// 2^62; and whether there were infinities and NaN.
+  FANIN_FUNCTION void add_digits(const std::int64_t (&digit)[Limbs], bool has_positive_infinity,
+                                 bool has_negative_infinity, bool has_nan) {
+    for (int i = 0; i < Limbs; ++i) limb_[i] += digit[i];
+    if (has_positive_infinity) positive_infinities_ = 1;
+    if (has_negative_infinity) negative_infinities_ = 1;
+    if (has_nan) nans_ = 1;
+    carry();
+  }
+
   /// The sum, rounded once to nearest, ties to even; beyond the largest number infinity; zero is +0. NaN if any element
   /// was one, or infinities of both signs were added; else the infinity that was.
   FANIN_FUNCTION double value() const { return value_as<double>(); }

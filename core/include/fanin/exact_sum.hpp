@@ -13,7 +13,6 @@
 #include <fanin/batch.hpp>
 #include <fanin/detail/complex_parts.hpp>
 #include <fanin/detail/exact_gathering.hpp>
-#include <fanin/detail/exact_span.hpp>
 #include <fanin/detail/exact_window.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
@@ -73,9 +72,6 @@ struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_prod
   FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch) const {
     state.add_product_tile(batch);
   }
-  void fold_batch(thread_state& state, const span_batch<value_type>& batch) const {
-    fold_exact_products(state, batch.values, batch.count);
-  }
 };
 template <>
 struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_products, float> {
@@ -89,9 +85,6 @@ struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_produ
     double products[Rows * Columns];
     unrolled<Rows * Columns>([&](int i) { products[i] = product(batch.values[i]); });
     state.add_tile(tile_batch<Rows, Columns, double>{products, batch.first, batch.row_step, batch.rows});
-  }
-  void fold_batch(thread_state& state, const span_batch<value_type>& batch) const {
-    fold_float_products(state, batch.values, batch.count);
   }
 
  private:
@@ -235,9 +228,6 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
   template <int Rows, int Columns>
   FANIN_FUNCTION void fold_fast(thread_state& state, const tile_batch<Rows, Columns, T>& batch, unsigned level) const {
     state.template add_fast<Rows * Columns>(batch.values, level);
-  }
-  void fold_batch(thread_state& state, const span_batch<T>& batch) const {
-    detail::fold_exact_span(state, batch.values, batch.count);
   }
 };
 

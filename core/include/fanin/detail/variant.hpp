@@ -4,17 +4,15 @@
 #include <fanin/config.hpp>
 
 /// FANIN_DETAIL_VARIANT names the inline namespace of functions, and of types that never leave them, which differ from
-/// one unit of a program to another: nvcc's have no vectors, code for AVX2 must not serve a unit that goes without, nor
-/// code of -ffinite-math-only one that has NaN. The linker would keep one of them for all. What units hand each other
-/// stays outside, and so does what stands in the library: it is found from every unit.
+/// one unit of a program to another: nvcc's has fewer builtins, and code of -ffinite-math-only must not serve one that
+/// has NaN. The linker would keep one of them for all. What units hand each other stays outside, and so does what
+/// stands in the library: it is found from every unit.
 #define FANIN_DETAIL_JOIN(a, b, c, d, e) a##_##b##_##c##_##d##_##e
 #define FANIN_DETAIL_EXPAND_AND_JOIN(a, b, c, d, e) FANIN_DETAIL_JOIN(a, b, c, d, e)
 #define FANIN_DETAIL_VERSIONED(a, b) \
   FANIN_DETAIL_EXPAND_AND_JOIN(a, b, FANIN_VERSION_MAJOR, FANIN_VERSION_MINOR, FANIN_VERSION_PATCH)
 #if defined(__CUDACC__)
 #define FANIN_DETAIL_UNIT nvcc
-#elif defined(__AVX2__)
-#define FANIN_DETAIL_UNIT avx2
 #else
 #define FANIN_DETAIL_UNIT plain
 #endif

@@ -11,6 +11,7 @@
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
+#include <fanin/host/exact_in_loops.hpp>
 #include <fanin/host/gather.hpp>
 #include <fanin/host/in_loops.hpp>
 #include <fanin/host/loops.hpp>
@@ -51,13 +52,17 @@ template <class... Value, class... R>
 inline constexpr bool converts<tuple<Value...>, R...> =
     (std::is_convertible_v<const Value&, reducer_value_t<R>> && ...);
 
-/// Whether what f gives is gathered in blocks: where it gives values, all reducers take numbers, and one has loops.
+/// Whether R's values are gathered in blocks.
+template <class R>
+inline constexpr bool takes_blocks = in_loops<R>::exists || number<reducer_value_t<R>>;
+
+/// Whether what f gives is gathered in blocks: where it gives values, all reducers take some, and one has loops.
 template <class F, class Composite>
 inline constexpr bool gathers = false;
 template <class F, class... R>
   requires(!takes_accumulator<F, composite<R...>>)
 inline constexpr bool gathers<F, composite<R...>> =
-    (in_loops<R>::exists || ...) && (number<reducer_value_t<R>> && ...) &&
+    (in_loops<R>::exists || ...) && (takes_blocks<R> && ...) &&
     converts<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>;
 
 /// Whether one block serves all reducers.
@@ -89,10 +94,7 @@ void gather_apart(const F& f, const composite<R...>& c, typename composite<R...>
   }
 }
 
-/// Whether f gives the products of two arrays' elements, as far as its type tells (by std::multiplies), for a sum of
-/// them: a loop reads both.
-template <class F, class Composite>
-inline constexpr bool is_dot = false;
+/// By std::multiplies, for a sum of the products.
 template <class F, std::floating_point T>
   requires(has_loops<T> && (std::is_same_v<F, std::multiplies<>> || std::is_same_v<F, std::multiplies<T>>))
 inline constexpr bool is_dot<span_transform<F, T, T>, composite<sum<T>>> = true;
@@ -122,8 +124,9 @@ typename composite<R...>::accumulator_type fold(const F& f, const composite<R...
   } else if constexpr (is_dot<F, given>) {
     return fold_by(
         [&](const auto&, auto& state) {
-          loops_of<reducer_value_t<R>...>().add_products(get<0>(state), get<0>(f.data) + begin, get<1>(f.data) + begin,
-                                                         end - begin);
+          constexpr std::size_t last = std::tuple_size_v<decltype(f.data)> - 1;
+          (in_loops<R>::add_products(get<0>(state), get<0>(f.data) + begin, get<last>(f.data) + begin, end - begin),
+           ...);
         },
         c);
   } else {

@@ -132,6 +132,10 @@ struct in_loops<sum<T, Acc>> : in_loops_base<in_loops<sum<T, Acc>>, sum<T, Acc>>
                         [&](const word* words, std::int64_t k) { loops_of<word>().add(state, words, k); });
   }
   constexpr Acc combined(lanes<word>& state) const { return static_cast<Acc>(loops_of<word>().sum(state)); }
+  /// Where T is Acc.
+  static void add_products(lanes<word>& state, const T* x, const T* y, std::int64_t n) {
+    loops_of<word>().add_products(state, x, y, n);
+  }
 };
 
 template <class T, class Acc>

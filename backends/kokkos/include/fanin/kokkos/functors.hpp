@@ -7,9 +7,6 @@
 #include <type_traits>
 
 #include <Kokkos_Core.hpp>
-#include <fanin/batch.hpp>
-#include <fanin/detail/variant.hpp>
-#include <fanin/host/gather.hpp>
 #include <fanin/macros.hpp>
 
 /// Fanin's functors and reducers as Kokkos wants them: named structs, since host-device lambdas are slow on the host
@@ -60,31 +57,17 @@ struct kokkos_element_functor {
   }
 };
 
-/// The indices of one of `items` work items: on the host consecutive ones, on a device every items-th, so that
-/// neighbouring threads read neighbouring elements.
-template <bool Consecutive>
+/// The indices of one of `items` work items of a device: every items-th, so that neighbouring threads read neighbouring
+/// elements.
 struct kokkos_share {
-  static constexpr bool is_consecutive = Consecutive;
   std::int64_t first;
   std::int64_t count;
   std::int64_t items;
 
   template <class Visit>
   FANIN_FUNCTION void visit(std::int64_t item, const Visit& each) const {
-    const std::int64_t n = size(item);
-    if constexpr (Consecutive) {
-      const std::int64_t from = begin(item);
-      for (std::int64_t i = from; i < from + n; ++i) each(i);
-    } else {
-      for (std::int64_t k = 0; k < n; ++k) each(first + item + k * items);
-    }
-  }
-
-  FANIN_FUNCTION std::int64_t size(std::int64_t item) const { return count / items + (item < count % items ? 1 : 0); }
-  /// Where a share of consecutive indices begins.
-  FANIN_FUNCTION std::int64_t begin(std::int64_t item) const {
-    const std::int64_t rest = count % items;
-    return first + item * (count / items) + (item < rest ? item : rest);
+    const std::int64_t n = count / items + (item < count % items ? 1 : 0);
+    for (std::int64_t k = 0; k < n; ++k) each(first + item + k * items);
   }
 };
 
@@ -107,61 +90,21 @@ inline constexpr bool reads_one_array = false;
 template <class T>
 inline constexpr bool reads_one_array<kokkos_span_functor<T>> = true;
 
-inline namespace FANIN_DETAIL_VARIANT {
-
-/// One work item gathers its share into `spill`, which becomes what the share holds.
-template <class F, class Composite, class Share>
-FANIN_FUNCTION void gather_share(const F& f, const Composite& composite, const Share& share, std::int64_t item,
-                                 typename Composite::accumulator_type& spill) {
-  auto state = composite.begin(spill);
-#if !defined(__CUDACC__)
-  // A host's share, to the reducers at once. For nvcc this function is one for devices too, and may not.
-  if constexpr (Share::is_consecutive) {
-    const std::int64_t from = share.begin(item);
-    if constexpr (reads_one_array<F>) {
-      using element = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
-      host::gather_array(composite, state, span_batch<element>{f.data + from, share.size(item), from});
-    } else {
-      host::gather_indices(f, composite, state, from, from + share.size(item));
-    }
-    composite.finish(state, spill);
-    return;
-  }
-#endif
-  share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
-  composite.finish(state, spill);
-}
-
-}  // namespace FANIN_DETAIL_VARIANT
-
-/// One work item per call, for reducers with a spill, which is the slot that Kokkos passes (shared memory on CUDA,
-/// where atomics need it); what earlier items left there is joined afterwards.
-template <class F, class Composite, class Share>
-struct kokkos_share_functor {
-  F f;
-  Composite composite;
-  Share share;
-
-  FANIN_FUNCTION void operator()(std::int64_t item, kokkos_slot<typename Composite::accumulator_type>& slot) const {
-    const typename Composite::accumulator_type earlier = slot.value;
-    slot.value = composite.identity();
-    gather_share(f, composite, share, item, slot.value);
-    composite.join(slot.value, earlier);
-  }
-};
-
-/// The same into an array of slots.
-template <class F, class Composite, class Share>
+/// One work item per call, which gathers its share into an array of slots: for reducers with a spill, and what is too
+/// large for Kokkos's own.
+template <class F, class Composite>
 struct kokkos_gather_functor {
   F f;
   Composite composite;
-  Share share;
+  kokkos_share share;
   kokkos_slot<typename Composite::accumulator_type>* partials;
 
   FANIN_FUNCTION void operator()(std::int64_t item) const {
     auto& slot = *::new (static_cast<void*>(partials + item))
                      kokkos_slot<typename Composite::accumulator_type>{composite.identity()};
-    gather_share(f, composite, share, item, slot.value);
+    auto state = composite.begin(slot.value);
+    share.visit(item, kokkos_accumulate<F, Composite>{f, composite, state});
+    composite.finish(state, slot.value);
   }
 };
 

@@ -46,14 +46,16 @@ inline constexpr bool has_extreme<composite<R...>> = (host::in_loops<R>::is_extr
 
 /// What f gives for the indices begin..end, by the loops of fanin::host where the reducers have some: from the array
 /// itself where f reads one. Other values are worth gathering for extremes only; sums have no need to meet serial's
-/// bits.
+/// bits. Reducers with a spill have a state of their own.
 template <class F, class Composite>
 void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64_t end,
                   typename Composite::accumulator_type& acc) {
   using accumulator = typename Composite::accumulator_type;
-  if constexpr (host::gathers<F, Composite> && reads_one_array<F>) {
+  constexpr bool has_spill = Composite::has_any_spill;
+  if constexpr (reads_one_array<F> && (has_spill || host::gathers<F, Composite>)) {
     c.join(acc, host::fold_span(f.data, c, begin, end));
-  } else if constexpr (host::is_dot<F, Composite> || (host::gathers<F, Composite> && has_extreme<Composite>)) {
+  } else if constexpr (has_spill || host::is_dot<F, Composite> ||
+                       (host::gathers<F, Composite> && has_extreme<Composite>)) {
     c.join(acc, host::fold(f, c, begin, end));
   } else {
     fold_lanes(

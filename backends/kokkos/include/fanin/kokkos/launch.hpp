@@ -69,14 +69,10 @@ void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const 
                     std::int64_t count, const F& f, const Composite& c,
                     kokkos_slot<typename Composite::accumulator_type>* slot) {
   const kokkos_reducer<Composite, MemorySpace, Blocks> reducer(c, slot);
-  if constexpr (Composite::has_any_spill) {
-    using share = kokkos_share<is_host_space<Space>>;
-    const std::int64_t items = work_items(state.threads(), count);
-    Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
-                            kokkos_share_functor<F, Composite, share>{f, c, {first, count, items}}, reducer);
-  } else if constexpr (is_host_space<Space>) {
+  if constexpr (is_host_space<Space>) {
     // One work item a thread: Kokkos's own loop knows one accumulator only, and waits for it at every element.
-    const std::int64_t items = std::min(count, state.threads());
+    const std::int64_t items =
+        Composite::has_any_spill ? work_items(state.threads(), count) : std::min(count, state.threads());
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
                             kokkos_host_functor<F, Composite>{first, count, items, c, f}, reducer);
   } else {
@@ -91,13 +87,12 @@ template <class Space, class F, class Composite>
 auto* reduce_through_workspace(kokkos_state<Space>& state, const Space& space, const std::string& label,
                                std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
   using slot = kokkos_slot<typename Composite::accumulator_type>;
-  using share = kokkos_share<is_host_space<Space>>;
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
   std::int64_t items = std::min(work_items(state.threads(), count), most);
   auto* const partials = static_cast<slot*>(state.workspace(static_cast<std::size_t>(items) * sizeof(slot)));
   Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
-                       kokkos_gather_functor<F, Composite, share>{f, c, {first, count, items}, partials});
+                       kokkos_gather_functor<F, Composite>{f, c, {first, count, items}, partials});
   while (items > 1) {
     const std::int64_t half = items - items / 2;
     Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items - half),

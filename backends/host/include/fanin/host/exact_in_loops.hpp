@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <fanin/batch.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/detail/exact_parts.hpp>
+#include <fanin/exact_accumulator.hpp>
+#include <fanin/gathering.hpp>
+#include <fanin/host/exact_loops.hpp>
+#include <fanin/host/in_loops.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/reduce.hpp>
+
+namespace fanin {
+
+// In fanin/exact_sum.hpp, which not every unit may read: see exact_refused.hpp.
+template <class T, class Result>
+struct exact_sum;
+
+namespace detail {
+
+template <exact_element T>
+struct exact_product_sum;
+template <exact_element T>
+struct make_factors;
+template <exact_element T>
+struct make_square;
+
+/// Exact sums as the loops of fanin::host take them.
+namespace host {
+
+template <class Digits, class Accumulator>
+void add_digits(const Digits& from, Accumulator& to) {
+  to.add_digits(from.digit, from.positive_infinities != 0, from.negative_infinities != 0, from.nans != 0);
+}
+
+/// Into a state of the loops, which R finishes.
+template <class State>
+struct gathering_in_exact_loops : gathering_in_spill<State> {
+  template <class R>
+  static State begin(const R&, reducer_accumulator_t<R>&) {
+    return {};
+  }
+  template <class R>
+  static void finish(const R& r, State& state, reducer_accumulator_t<R>& spill) {
+    r.finish(state, spill);
+  }
+};
+
+template <exact_element T, class Result>
+struct in_loops<exact_sum<T, Result>> : in_loops_base<in_loops<exact_sum<T, Result>>, exact_sum<T, Result>> {
+  using state_type = exact_state<digits_of_sum>;
+  using gathering = gathering_in_exact_loops<state_type>;
+  void fold_batch(state_type& state, const span_batch<T>& batch) const {
+    exact_loops_of<T>().add(state, batch.values, batch.count);
+  }
+  void finish(state_type& state, exact_accumulator& spill) const {
+    exact_loops_of<T>().finish(state);
+    add_digits(state.digits, spill);
+  }
+};
+
+/// The parts of complex numbers, separated in blocks.
+template <exact_element F>
+struct in_loops<exact_sum<std::complex<F>, std::complex<F>>>
+    : in_loops_base<in_loops<exact_sum<std::complex<F>, std::complex<F>>>,
+                    exact_sum<std::complex<F>, std::complex<F>>> {
+  struct state_type {
+    exact_state<digits_of_sum> real;
+    exact_state<digits_of_sum> imaginary;
+    state_type() {}
+  };
+  using gathering = gathering_in_exact_loops<state_type>;
+  void fold_batch(state_type& state, const span_batch<std::complex<F>>& batch) const {
+    constexpr std::int64_t most = 1024;
+    F real[most];
+    F imaginary[most];
+    const exact_loops<F>& loops = exact_loops_of<F>();
+    for (std::int64_t at = 0; at < batch.count; at += most) {
+      const std::int64_t n = std::min(batch.count - at, most);
+      loops.separate(reinterpret_cast<const F*>(batch.values + at), n, real, imaginary);  // as the language says
+      loops.add(state.real, real, n);
+      loops.add(state.imaginary, imaginary, n);
+    }
+  }
+  template <class Accumulator>
+  void finish(state_type& state, Accumulator& spill) const {
+    exact_loops_of<F>().finish(state.real);
+    exact_loops_of<F>().finish(state.imaginary);
+    add_digits(state.real.digits, spill.real);
+    add_digits(state.imaginary.digits, spill.imaginary);
+  }
+};
+
+template <exact_element T>
+struct in_loops<exact_product_sum<T>> : in_loops_base<in_loops<exact_product_sum<T>>, exact_product_sum<T>> {
+  using state_type = typename exact_loops<T>::products_state;
+  using gathering = gathering_in_exact_loops<state_type>;
+  static void add_products(state_type& state, const T* x, const T* y, std::int64_t n) {
+    exact_loops_of<T>().add_products(state, x, y, n);
+  }
+  void fold(state_type& state, const reducer_value_t<exact_product_sum<T>>& value, std::int64_t) const {
+    add_products(state, &value.x, &value.y, 1);
+  }
+  template <class Accumulator>
+  void finish(state_type& state, Accumulator& spill) const {
+    exact_loops_of<T>().finish_products(state);
+    add_digits(state.digits, spill);
+  }
+};
+
+/// Whether f gives the products of two arrays' elements, as far as its type tells, for a reducer that takes arrays of
+/// factors.
+template <class F, class Composite>
+inline constexpr bool is_dot = false;
+template <exact_element T>
+inline constexpr bool is_dot<span_transform<make_factors<T>, T, T>, composite<exact_product_sum<T>>> = true;
+template <exact_element T>
+inline constexpr bool is_dot<span_transform<make_square<T>, T>, composite<exact_product_sum<T>>> = true;
+
+}  // namespace host
+}  // namespace detail
+}  // namespace fanin

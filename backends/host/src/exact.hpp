@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sums: a part of level.hpp. Now and then the range of the elements is looked at: those that fit a few bins are
+// added in vectors, and what does not fit one by one; where too many would not, all go to a table.
+
+/// While it lives, this thread rounds to nearest and keeps denormals.
+class standard_arithmetic {
+ public:
+  standard_arithmetic(const standard_arithmetic&) = delete;
+  standard_arithmetic& operator=(const standard_arithmetic&) = delete;
+#if defined(__x86_64__)
+  standard_arithmetic() : before_{__builtin_ia32_stmxcsr()} { __builtin_ia32_ldmxcsr(0x1f80); }
+  ~standard_arithmetic() { __builtin_ia32_ldmxcsr(before_); }
+
+ private:
+  unsigned before_;
+#else
+  standard_arithmetic() {
+    fegetenv(&before_);
+    fesetenv(FE_DFL_ENV);
+  }
+  ~standard_arithmetic() { fesetenv(&before_); }
+
+ private:
+  fenv_t before_;
+#endif
+};
+
+inline constexpr std::int64_t look_every = 1 << 17;
+inline constexpr std::int64_t worth_a_look = 256;
+/// After so many elements what the bins have not taken decides whether to look before that.
+inline constexpr std::int64_t piece = 4096;
+
+inline exact_vector empty_bin(int top, int k) {
+  const int unit = top - bin_width * (k + 1);
+  return exact_vector{} + __builtin_bit_cast(double, static_cast<std::uint64_t>(unit + 52 + 1023) << 52 | 1ULL << 51);
+}
+template <class Source>
+constexpr int lowest_of(int bins, int top) {
+  return top - bin_width * bins + Source::digits - 1;
+}
+
+/// What is held, to the digits; it is written anew before it is used again.
+template <class Source, class State>
+void empty_bins(State& state) {
+  for (int k = 0; k < state.bins; ++k) {
+    std::int64_t sum = 0;
+    for (int lane = 0; lane < Source::vectors * width<double>; ++lane) {
+      sum += state.held[k][lane];
+    }
+    const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+    add_magnitude(state.digits, magnitude, state.top - bin_width * (k + 1), sum < 0);
+  }
+}
+
+template <class Source, class State>
+void empty_table(State& state) {
+  using table = exact_table<typename Source::number_type>;
+  std::uint64_t* const of = state.table;
+  if (of == nullptr || state.in_table == 0) return;
+  const auto sum_of = [&](int field) {
+    const auto of_sign = [&](int at) {
+      const unsigned __int128 numbers = field > 0 ? table::numbers(of, at) : 0;
+      return static_cast<__int128>(table::fractions(of, at) + (numbers << table::fraction_bits));
+    };
+    return of_sign(field) - of_sign(field + table::fields);
+  };
+  for (int at = 0; at < table::fields - 2; at += 32) {
+    __int128 sum = 0;
+    for (int k = 31; k >= 0; --k) {
+      const int field = at + k + 1;
+      sum = 2 * sum + (field < table::fields - 1 ? sum_of(field) : 0);
+    }
+    if (at == 0) sum += sum_of(0);
+    if (sum != 0)
+      add_magnitude(state.digits, static_cast<unsigned __int128>(sum < 0 ? -sum : sum), table::lowest + at, sum < 0);
+  }
+  __builtin_memset(of, 0, table::words * sizeof(*of));
+  state.in_table = 0;
+}
+
+/// How many of these exponents are in the best window of `width`, and its place.
+struct coverage {
+  int count = 0;
+  int first = 0;  ///< the highest exponent
+  int last = 0;
+};
+inline coverage best_window(const int* exponent, int count, int width) {
+  coverage best;
+  for (int i = 0; i < count; ++i) {
+    int covered = 0;
+    int last = exponent[i];
+    for (int k = 0; k < count; ++k) {
+      const bool is_in = exponent[k] <= exponent[i] && exponent[k] > exponent[i] - width;
+      covered += is_in ? 1 : 0;
+      last = is_in && exponent[k] < last ? exponent[k] : last;
+    }
+    if (covered > best.count) best = {covered, exponent[i], last};
+  }
+  return best;
+}
+
+/// The exponents of some elements; how many there are but those that no bins take is behind them.
+template <class Source>
+struct sample {
+  static constexpr int most = 64;
+  int exponent[most];
+  int count = 0;  ///< of those that bins could take
+  int unfit = 0;
+
+  sample(const Source& from, std::int64_t n) {
+    for (int k = 0; k < most; ++k) {
+      const parts x = parts_of(from.number(n * k / most));
+      if (x.magnitude == 0) continue;
+      const int first = x.field - 1023;
+      if (first < Source::highest && first >= Source::least) {
+        exponent[count++] = first;
+      } else {
+        ++unfit;
+      }
+    }
+  }
+};
+
+/// Chooses how the next elements are taken, by a sample of them: by no fewer bins than are said.
+template <class Source, class State>
+void look(State& state, const Source& from, std::int64_t n, int least_bins) {
+  empty_bins<Source>(state);
+  carry(state.digits);
+  state.until_look = look_every;
+  state.missed = 0;
+  state.bins = 0;
+  if (Source::is_slow || least_bins > Source::most_bins) return;
+  const sample<Source> of(from, n);
+  for (int bins = least_bins; bins <= Source::most_bins; ++bins) {
+    const int range = -lowest_of<Source>(bins, 0);
+    const coverage found = best_window(of.exponent, of.count, range);
+    const int left = of.count + of.unfit - found.count;
+    if (left > (bins < Source::most_bins ? 1 : 3)) continue;
+    const int top = found.first + 1 + (range - (found.first - found.last + 1)) / 4;
+    const int least = Source::lowest + bin_width * bins;
+    state.bins = bins;
+    state.top = top > Source::highest ? Source::highest : (top < least ? least : top);
+    break;
+  }
+  for (int k = 0; k < state.bins; ++k) {
+    for (std::int64_t& lane : state.held[k]) lane = 0;
+  }
+}
+
+/// Elements of a group that the bins have not taken.
+template <class Source, class State>
+__attribute__((noinline)) void take_left_out(State& state, const Source& from,
+                                             const number_range<typename Source::number_type>& range) {
+  using T = typename Source::number_type;
+  constexpr int group = group_of<typename Source::element>;
+  std::uint64_t which = 0;
+  for (int i = 0; i < group; i += width<T>) which |= std::uint64_t{bits_of_mask<T>(from.left_out(i, range))} << i;
+  for (; which != 0; which &= which - 1) {
+    from.add_one(state.digits, __builtin_ctzll(which));
+    ++state.missed;
+  }
+}
+
+template <int Bins, class Source, class State>
+__attribute__((noinline)) void take_in_bins(State& state, Source from, std::int64_t n) {
+  constexpr int vectors = Source::vectors;
+  constexpr int lanes = vectors * width<double>;
+  constexpr int group = group_of<typename Source::element>;
+  constexpr int rounds = group / lanes;
+  const number_range<typename Source::number_type> range(lowest_of<Source>(Bins, state.top), state.top);
+  exact_vector bin[Bins][vectors];
+  for (int k = 0; k < Bins; ++k) {
+    for (int v = 0; v < vectors; ++v) bin[k][v] = empty_bin(state.top, k);
+  }
+  while (n >= group) {
+    const std::int64_t most = n / group < bin_room / rounds ? n / group : bin_room / rounds;
+    for (std::int64_t at = 0; at < most; ++at) {
+      from.prefetch();
+      exact_bits left_out = {};
+#pragma GCC unroll 16
+      for (int k = 0; k < rounds; ++k) from.add(bin, k * lanes, range, left_out);
+      if (has_number<typename Source::number_type>(left_out)) [[unlikely]]
+        take_left_out(state, from, range);
+      from.skip(group);
+    }
+    n -= most * group;
+    for (int k = 0; k < Bins; ++k) {
+      const exact_vector empty = empty_bin(state.top, k);
+      for (int v = 0; v < vectors; ++v) {
+        std::int64_t* const held = state.held[k] + v * width<double>;
+        exact_bits sum;
+        __builtin_memcpy(&sum, held, sizeof(sum));
+        sum += reinterpret_cast<exact_bits>(bin[k][v]) - reinterpret_cast<exact_bits>(empty);
+        __builtin_memcpy(held, &sum, sizeof(sum));
+        bin[k][v] = empty;
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) from.add_one(state.digits, i);
+}
+
+/// Infinities and NaN that have got into the table among these elements are counted instead.
+template <class Source, class State>
+void take_specials_out(State& state, const Source& from, std::int64_t n) {
+  using table = exact_table<typename Source::number_type>;
+  constexpr int positive = table::fields - 1;
+  constexpr int negative = positive + table::fields;
+  if ((table::numbers(state.table, positive) | table::numbers(state.table, negative)) == 0) return;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (parts_of(from.number(i)).field == 2047) from.add_one(state.digits, i);
+  }
+  table::clear(state.table, positive);
+  table::clear(state.table, negative);
+}
+
+/// Elements of any range.
+template <class Source, class State>
+__attribute__((noinline)) void take_in_table(State& state, const Source& all, std::int64_t n) {
+  using table_type = exact_table<typename Source::number_type>;
+  if (state.table == nullptr && state.in_table >= table_type::words / 2 && !Source::is_slow) {
+    state.table = static_cast<std::uint64_t*>(std::calloc(table_type::words, sizeof(std::uint64_t)));
+    state.in_table = 0;
+  }
+  std::uint64_t* const table = state.table;
+  if (table != nullptr && state.in_table + Source::numbers * n > table_room) empty_table<Source>(state);
+  state.in_table += Source::numbers * n;
+  if (table == nullptr) {
+    for (std::int64_t i = 0; i < n; ++i) all.add_one(state.digits, i);
+    return;
+  }
+  constexpr int group = group_of<typename Source::element>;
+  Source from = all;
+  std::int64_t left = n;
+  for (; left >= group; left -= group) {
+    from.prefetch();
+    for (int i = 0; i < group; i += 4) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) from.add_to_table(table, state.digits, i + k, k);
+    }
+    from.skip(group);
+  }
+  for (int i = 0; i < left; ++i) from.add_to_table(table, state.digits, i, 0);
+  take_specials_out(state, all, n);
+}
+
+template <int Bins, class Source, class State>
+void take_as_chosen(State& state, const Source& from, std::int64_t n) {
+  if constexpr (Bins > Source::most_bins) {
+    take_in_table(state, from, n);
+  } else if (state.bins == Bins) {
+    take_in_bins<Bins>(state, from, n);
+  } else {
+    take_as_chosen<Bins + 1>(state, from, n);
+  }
+}
+
+template <class Source, class State>
+void take_exactly(State& state, Source from, std::int64_t n) {
+  const standard_arithmetic arithmetic;
+  if (state.until_look <= 0 && n < worth_a_look) {
+    for (std::int64_t i = 0; i < n; ++i) from.add_one(state.digits, i);
+    state.until_look -= n;
+    if (state.until_look < -look_every) {
+      carry(state.digits);
+      state.until_look = 0;
+    }
+    return;
+  }
+  while (n > 0) {
+    if (state.until_look <= 0) look(state, from, n < look_every ? n : look_every, Source::least_bins);
+    std::int64_t size = n < state.until_look ? n : state.until_look;
+    if (size > piece) size = piece;
+    take_as_chosen<Source::least_bins>(state, from, size);
+    from.skip(size);
+    n -= size;
+    state.until_look -= size;
+    const std::int64_t often = state.bins < Source::most_bins ? 256 : 48;
+    if (state.missed > 64 + (look_every - state.until_look) / often && n > 0) {
+      look(state, from, n < look_every ? n : look_every, state.bins + 1);
+    }
+  }
+}
+
+template <class T>
+void add_exactly(exact_state<digits_of_sum>& into, const T* from, std::int64_t n) {
+  take_exactly(into, exact_elements<T>{from}, n);
+}
+template <class T>
+void add_products_exactly(typename exact_loops<T>::products_state& into, const T* x, const T* y, std::int64_t n) {
+  take_exactly(into, exact_products<T>{x, y}, n);
+}
+template <class Source, class State>
+void finish_exactly(State& state) {
+  empty_bins<Source>(state);
+  empty_table<Source>(state);
+  carry(state.digits);
+}
+
+template <class T>
+void separate(const T* __restrict pairs, std::int64_t n, T* __restrict first, T* __restrict second) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    first[i] = pairs[2 * i];
+    second[i] = pairs[2 * i + 1];
+  }
+}
+
+template <class T>
+constexpr exact_loops<T> make_exact_loops() {
+  return {add_exactly<T>, finish_exactly<exact_elements<T>, exact_state<digits_of_sum>>, add_products_exactly<T>,
+          finish_exactly<exact_products<T>, typename exact_loops<T>::products_state>, separate<T>};
+}
