@@ -25,6 +25,9 @@ namespace {
 
 namespace rows = fanin::cuda_strategy;
 
+struct small_index {
+  std::uint32_t operator()(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
+};
 struct index {
   std::int64_t operator()(std::int64_t i) const { return i; }
 };
@@ -150,6 +153,13 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
   EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
   EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
+  // Accumulators that go through memory want small blocks: a lone one for what is one round of 8 a thread.
+  const auto planned_wide = [&](std::int64_t n) {
+    fanin::parallel_reduce(fanin::range(gpu, n), small_index{}, fanin_test::wide_counts{});
+    return std::pair{gpu.last_launch().grid_size, gpu.last_launch().block_size};
+  };
+  EXPECT_EQ(planned_wide(1'024), std::pair(1, 128));
+  EXPECT_EQ(planned_wide(1'025), std::pair(8, 128));
   // Vectors of two: as few blocks as one round of 4 takes.
   const std::vector<std::int64_t> ones(100'000, 1);
   const auto planned_array = [&](std::size_t n) {

@@ -95,7 +95,15 @@ CUresult context_id(CUcontext, unsigned long long* id) {
   *id = simulator::counted().schedules;  // what an earlier device had is gone
   return CUDA_SUCCESS;
 }
+/// A device that goes takes no stream of the application's along.
+std::set<cudaStream_t>& known_streams() {
+  static auto* const all = new std::set<cudaStream_t>;
+  return *all;
+}
+bool is_gone(cudaStream_t stream) { return !known_streams().contains(stream); }
+
 CUresult is_capturing(CUstream stream, CUstreamCaptureStatus* status) {
+  if (is_gone(stream)) return CUDA_ERROR_INVALID_HANDLE;
   *status = stream->captures == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
@@ -109,12 +117,6 @@ constexpr std::size_t shared_bytes_without_asking = 48 * 1024;
 std::map<const void*, int>& allowed_bytes() {
   static std::map<const void*, int> all;
   return all;
-}
-
-/// A device that goes takes no stream of the application's along.
-std::set<cudaStream_t>& known_streams() {
-  static auto* const all = new std::set<cudaStream_t>;
-  return *all;
 }
 
 bool host_waits = false;
@@ -230,6 +232,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return of_device();
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (is_gone(stream)) return answer(cudaErrorInvalidValue);
   if (stream->captures != nullptr) {
     stream->captures->is_valid = false;
     return answer(cudaErrorInvalidValue);
@@ -240,6 +243,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return cudaGetDevice(device); }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  if (is_gone(stream)) return answer(cudaErrorInvalidValue);
   *status = stream->captures == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
