@@ -30,25 +30,28 @@ inline constexpr std::int64_t worth_a_look = 256;
 /// After so many elements what the bins have not taken decides whether to look before that.
 inline constexpr std::int64_t piece = 4096;
 
-inline exact_vector empty_bin(int top, int k) {
-  const int unit = top - bin_width * (k + 1);
+inline exact_vector empty_bin(int unit) {
   return exact_vector{} + __builtin_bit_cast(double, static_cast<std::uint64_t>(unit + 52 + 1023) << 52 | 1ULL << 51);
 }
 template <class Source>
+constexpr int unit_of(int top, int k) {
+  return top - Source::bin_width * (k + 1);
+}
+template <class Source>
 constexpr int lowest_of(int bins, int top) {
-  return top - bin_width * bins + Source::digits - 1;
+  return unit_of<Source>(top, bins - 1) + Source::digits - 1;
 }
 
 /// What is held, to the digits; it is written anew before it is used again.
 template <class Source, class State>
 void empty_bins(State& state) {
   for (int k = 0; k < state.bins; ++k) {
-    std::int64_t sum = 0;
+    __int128 sum = 0;
     for (int lane = 0; lane < Source::vectors * width<double>; ++lane) {
       sum += state.held[k][lane];
     }
-    const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-    add_magnitude(state.digits, magnitude, state.top - bin_width * (k + 1), sum < 0);
+    const auto magnitude = static_cast<unsigned __int128>(sum < 0 ? -sum : sum);
+    add_magnitude(state.digits, magnitude, unit_of<Source>(state.top, k), sum < 0);
   }
 }
 
@@ -137,7 +140,7 @@ void look(State& state, const Source& from, std::int64_t n, int least_bins) {
     const int left = of.count + of.unfit - found.count;
     if (left > (bins < Source::most_bins ? 1 : 3)) continue;
     const int top = found.first + 1 + (range - (found.first - found.last + 1)) / 4;
-    const int least = Source::lowest + bin_width * bins;
+    const int least = Source::lowest + Source::bin_width * bins;
     state.bins = bins;
     state.top = top > Source::highest ? Source::highest : (top < least ? least : top);
     break;
@@ -167,13 +170,14 @@ __attribute__((noinline)) void take_in_bins(State& state, Source from, std::int6
   constexpr int lanes = vectors * width<double>;
   constexpr int group = group_of<typename Source::element>;
   constexpr int rounds = group / lanes;
+  constexpr std::int64_t most_groups = bin_room(Source::bin_width) / rounds;
   const number_range<typename Source::number_type> range(lowest_of<Source>(Bins, state.top), state.top);
   exact_vector bin[Bins][vectors];
   for (int k = 0; k < Bins; ++k) {
-    for (int v = 0; v < vectors; ++v) bin[k][v] = empty_bin(state.top, k);
+    for (int v = 0; v < vectors; ++v) bin[k][v] = empty_bin(unit_of<Source>(state.top, k));
   }
   while (n >= group) {
-    const std::int64_t most = n / group < bin_room / rounds ? n / group : bin_room / rounds;
+    const std::int64_t most = n / group < most_groups ? n / group : most_groups;
     for (std::int64_t at = 0; at < most; ++at) {
       from.prefetch();
       exact_bits left_out = {};
@@ -185,7 +189,7 @@ __attribute__((noinline)) void take_in_bins(State& state, Source from, std::int6
     }
     n -= most * group;
     for (int k = 0; k < Bins; ++k) {
-      const exact_vector empty = empty_bin(state.top, k);
+      const exact_vector empty = empty_bin(unit_of<Source>(state.top, k));
       for (int v = 0; v < vectors; ++v) {
         std::int64_t* const held = state.held[k] + v * width<double>;
         exact_bits sum;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums of numbers of moderate range, in vectors: a part of level.hpp. A bin is a double near 1.5 * 2^(52 + e):
 // its unit in the last place is 2^e, and so what it takes of a number, by an addition and a subtraction, is a multiple
-// of 2^e, and exact. The rest goes to the next bin, 44 bits lower; the last bin takes all that is left. Which numbers
-// are too large, or have bits below the last bin, their exponents tell: they are left out, and taken one by one.
+// of 2^e, and exact. The rest goes to the next bin, so many bits lower; the last bin takes all that is left. Which
+// numbers are too large, or have bits below the last bin, their exponents tell: they are left out, and taken one by
+// one.
 
-inline constexpr int bin_width = 44;
-/// So many numbers below 2^(e + 44) move a bin by less than 2^51 units, which leaves it between 2^52 and 2^53.
-inline constexpr int bin_room = 127;
+/// So many numbers below 2^(e + width) move a bin by less than 2^51 units, which leaves it between 2^52 and 2^53.
+constexpr int bin_room(int width) { return (1 << (51 - width)) - 1; }
 
 using exact_vector = vector<double>;
 using exact_bits = vector<std::uint64_t>;

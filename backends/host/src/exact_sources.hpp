@@ -65,6 +65,7 @@ struct exact_elements<double> {
   using element = double;
   using number_type = double;
   static constexpr int digits = 53;
+  static constexpr int bin_width = 44;
   static constexpr int least_bins = 2;
   static constexpr int most_bins = 4;
   static constexpr int vectors = 2;     ///< of each bin: as many additions wait for each other's end
@@ -110,6 +111,7 @@ struct exact_elements<float> {
   using element = float;
   using number_type = float;
   static constexpr int digits = 24;
+  static constexpr int bin_width = 46;
   static constexpr int least_bins = 1;
   static constexpr int most_bins = 3;
   static constexpr int vectors = 4;
@@ -158,6 +160,7 @@ struct exact_products<float> {
   using element = float;
   using number_type = double;
   static constexpr int digits = 48;
+  static constexpr int bin_width = 44;
   static constexpr int least_bins = 2;
   static constexpr int most_bins = 4;
   static constexpr int vectors = 2;
@@ -204,6 +207,7 @@ struct exact_products<double> {
   using element = double;
   using number_type = double;
   static constexpr int digits = 106;
+  static constexpr int bin_width = 44;
   static constexpr int least_bins = 3;
   static constexpr int most_bins = 4;
   static constexpr int vectors = 2;

@@ -37,7 +37,7 @@ struct exact_state {
   static constexpr int most_lanes = 32;
 
   Digits digits;
-  /// What the bins of each lane took, bin k in units of 2^(top - 44 (k + 1)).
+  /// What the bins of each lane took, bin k in units of 2^(top - width (k + 1)).
   alignas(64) std::int64_t held[most_bins][most_lanes];
   int bins = 0;  ///< how many there are; 0: numbers go to the table
   int top = 0;
