@@ -19,10 +19,6 @@ namespace {
 using object = fanin::kokkos<>;
 using object_backend = fanin::backend<object>;
 
-struct index_itself {
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }
-};
-
 std::int64_t sum_of_ten(object& exec) {
   return fanin::parallel_reduce(fanin::range(exec, 10), index_itself{}, fanin::sum<std::int64_t>{});
 }

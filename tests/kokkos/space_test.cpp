@@ -96,10 +96,6 @@ struct three_bits {
   }
 };
 
-struct index_itself {
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }
-};
-
 struct scrambled_index {
   FANIN_FUNCTION std::int32_t operator()(std::int64_t i) const {
     return static_cast<std::int32_t>((static_cast<std::uint64_t>(i) * 2654435761u) >> 12 & 0xfffff);

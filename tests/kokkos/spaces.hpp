@@ -65,6 +65,10 @@ struct load {
   FANIN_FUNCTION T operator()(std::int64_t i) const { return data[i]; }
 };
 
+struct index_itself {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const { return i; }
+};
+
 /// The acc& form of any reducer without a thread_state.
 template <class Reducer>
 struct fold_in {
