@@ -11,6 +11,10 @@
 #       Where nvcc's units are only compiled (FANIN_CUDA_COMPILED_ONLY), what it compiles of a program is one unit; with
 #       CUDA by Clang as its host compiler, where that is: in three quarters of the time.
 #
+#   fanin_join_programs(<name> <source>...)
+#       A program of several with a main() each, of which its argument names one: 02_two_forms for .../02_two_forms.cpp. Where
+#       nvcc's units are only compiled. Their names at namespace scope are one program's, and a main() has a return.
+#
 #   fanin_optimise_less(<target>...)
 #       Of a folder at -O3: programs in whose own code no loop is vectorised, at -O1 in Release.
 #
@@ -109,6 +113,21 @@ function(fanin_join_sources out_unit name)
   set(unit "${CMAKE_CURRENT_BINARY_DIR}/${name}_joined.cpp")
   file(CONFIGURE OUTPUT "${unit}" CONTENT "${includes}")
   set(${out_unit} "${unit}" PARENT_SCOPE)
+endfunction()
+
+function(fanin_join_programs name)
+  set(unit "")
+  set(choices "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source "${source}" ABSOLUTE)
+    get_filename_component(program "${source}" NAME_WE)
+    string(APPEND unit "#define main main_of_${program}\n#include \"${source}\"\n#undef main\n")
+    string(APPEND choices "  if (name == \"${program}\") return main_of_${program}();\n")
+  endforeach()
+  string(APPEND unit "\n#include <string_view>\n\nint main(int, char** arguments) {\n"
+                     "  const std::string_view name = arguments[1];\n${choices}  return 2;\n}\n")
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp" CONTENT "${unit}" @ONLY)
+  add_executable(${name} "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
 endfunction()
 
 function(fanin_add_test name)
