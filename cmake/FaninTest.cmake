@@ -2,11 +2,13 @@
 # How the tests are declared. Included where FANIN_ENABLE_TESTS is ON.
 #
 #   fanin_add_test(<name> SOURCES <source>... [PORTABLE|CUDA] [LIBS <library>...] [LABELS <label>...]
-#                  [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...])
+#                  [TIMEOUT <seconds>] [COST <seconds>] [ENVIRONMENT <name=value>...])
 #       A GoogleTest program (a main() comes from gtest_main unless a source has one). Its sources are
 #       compiled as C++; with PORTABLE in the language that the enabled backends need (fanin_target); with
 #       CUDA by nvcc, and the test exists only where FANIN_ENABLE_CUDA is ON.
 #       Each test case becomes a ctest test, listed when ctest runs; a skipped case counts as skipped.
+#
+#       COST: of tests that take many seconds. They start first, so that no core waits for the last of them.
 #
 #       Where nvcc's units are only compiled (FANIN_CUDA_COMPILED_ONLY), what it compiles of a program is one unit; with
 #       CUDA by Clang as its host compiler, where that is: in three quarters of the time.
@@ -131,7 +133,7 @@ function(fanin_join_programs name)
 endfunction()
 
 function(fanin_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;PORTABLE" "TIMEOUT;COST" "SOURCES;LIBS;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "fanin_add_test(${name}): no SOURCES, or unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -162,6 +164,9 @@ function(fanin_add_test name)
   set(labels)
   if(arg_LABELS)
     set(labels LABELS "${arg_LABELS}")
+  endif()
+  if(arg_COST)
+    list(APPEND labels COST ${arg_COST})
   endif()
   if(arg_ENVIRONMENT)
     list(APPEND labels ENVIRONMENT "${arg_ENVIRONMENT}")

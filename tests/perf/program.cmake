@@ -2,11 +2,15 @@
 # fanin-perf's harness, the program as users run it, and the report.
 
 if(FANIN_PYTHON)
-  add_test(NAME perf_program COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/program_test.py"
-                                     "$<TARGET_FILE:fanin_perf>"
-                                     "${PROJECT_SOURCE_DIR}/perf/report/report.py")
-  # Not beside others: it measures.
-  set_tests_properties(perf_program PROPERTIES LABELS perf TIMEOUT 600 RUN_SERIAL ON)
+  function(fanin_add_program_test name)
+    add_test(NAME ${name} COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program_test.py"
+                                  "$<TARGET_FILE:fanin_perf>" "${PROJECT_SOURCE_DIR}/perf/report/report.py" ${ARGN})
+    set_tests_properties(${name} PROPERTIES LABELS perf TIMEOUT 600 COST 20)
+  endfunction()
+  fanin_add_program_test(perf_program Options Json)
+  fanin_add_program_test(perf_baseline Baseline)
+  # Not beside others: it compares times.
+  set_tests_properties(perf_baseline PROPERTIES RUN_SERIAL ON)
 endif()
 
 # On a GPU machine all libraries; its exit code says whether they are right.
@@ -25,7 +29,8 @@ fanin_add_test(
   perf_harness
   SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp between_test.cpp rows_test.cpp cg_test.cpp
   LIBS fanin_perf_loop nlohmann_json::nlohmann_json
-  LABELS perf)
+  LABELS perf
+  COST 20)
 
 # Of Python and JavaScript: a sanitizer sees nothing of them.
 if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
@@ -38,5 +43,5 @@ if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
       "${PROJECT_SOURCE_DIR}/perf/report/report.py" "${PROJECT_SOURCE_DIR}/perf/results/h200/one_pass.json"
       "${CMAKE_CURRENT_BINARY_DIR}/browser")
   set_tests_properties(perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
-  set_tests_properties(perf_browser PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
+  set_tests_properties(perf_browser PROPERTIES COST 30 SKIP_REGULAR_EXPRESSION "skipped: ")
 endif()
