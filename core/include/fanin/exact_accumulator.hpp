@@ -54,6 +54,12 @@ class basic_exact_accumulator {
     settle();
   }
 
+  /// Adds value * 2^exponent exactly; the exponent is not below lowest_exponent, and there are digits for the product.
+  FANIN_FUNCTION void add_value(std::int64_t value, int exponent) {
+    add_digits_of<detail::own_digits>(value, exponent);
+    settle();
+  }
+
   /// Adds what another one holds, which may be this one.
   FANIN_FUNCTION void merge(const basic_exact_accumulator& from) {
     for (int i = 0; i < Limbs; ++i) limb_[i] += from.limb_[i];
@@ -173,17 +179,7 @@ class basic_exact_accumulator {
   }
   /// Adds value * 2^exponent. Digits in which it has no bits are not touched.
   FANIN_FUNCTION void add_value_shared(std::int64_t value, int exponent) {
-    const auto at = static_cast<unsigned>(exponent - Lowest);
-    const unsigned shift = at % digit_bits;
-    const auto bits = static_cast<std::uint64_t>(value);
-    const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
-    const std::uint64_t digits[] = {magnitude << shift & 0xffff'ffff, magnitude >> (digit_bits - shift) & 0xffff'ffff,
-                                    magnitude >> digit_bits >> (digit_bits - shift)};
-    detail::unrolled<3>([&](int k) {
-      if (digits[k] == 0) return;
-      const auto digit = static_cast<std::int64_t>(digits[k]);
-      fanin::atomic_fetch_add(limb_[at / digit_bits + static_cast<unsigned>(k)], value < 0 ? -digit : digit);
-    });
+    add_digits_of<detail::shared_digits>(value, exponent);
   }
   /// Hands the carries on. A digit is taken out, so that no two threads hand on the same carry.
   FANIN_FUNCTION void carry_shared() {
@@ -243,6 +239,21 @@ class basic_exact_accumulator {
     if (from.positive_infinities_ != 0) fanin::atomic_fetch_add(positive_infinities_, std::int64_t{1});
     if (from.negative_infinities_ != 0) fanin::atomic_fetch_add(negative_infinities_, std::int64_t{1});
     if (from.nans_ != 0) fanin::atomic_fetch_add(nans_, std::int64_t{1});
+  }
+
+  template <class Mode>
+  FANIN_FUNCTION void add_digits_of(std::int64_t value, int exponent) {
+    const auto at = static_cast<unsigned>(exponent - Lowest);
+    const unsigned shift = at % digit_bits;
+    const auto bits = static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+    const std::uint64_t digits[] = {magnitude << shift & digit_mask, magnitude >> (digit_bits - shift) & digit_mask,
+                                    magnitude >> digit_bits >> (digit_bits - shift)};
+    detail::unrolled<3>([&](int k) {
+      if (digits[k] == 0) return;
+      const auto digit = static_cast<std::int64_t>(digits[k]);
+      Mode::add(limb_[at / digit_bits + static_cast<unsigned>(k)], value < 0 ? -digit : digit);
+    });
   }
 
   /// Each digit changes by 2^32 at most. Of a magnitude of 32 bits two digits are enough.

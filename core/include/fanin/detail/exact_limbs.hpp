@@ -75,6 +75,12 @@ struct exact_limbs {
     });
   }
 
+  /// Adds it to an accumulator of the thread's own.
+  template <class Accumulator>
+  FANIN_FUNCTION void add_to(Accumulator& own) const {
+    unrolled<Limbs>([&](int k) { own.add_value(limb[k], unit + width * k); });
+  }
+
   /// The number, rounded once.
   template <class T>
   FANIN_FUNCTION T rounded() const {

@@ -182,7 +182,7 @@ class exact_columns {
   /// By one warp.
   __device__ bool is_anything_in_spill() const {
     std::uint32_t any = 0;
-    for (unsigned k = threadIdx.x; k < sizeof(exact_accumulator) / sizeof(std::uint32_t); k += warp_size) {
+    for (unsigned k = threadIdx.x % warp_size; k < sizeof(exact_accumulator) / sizeof(std::uint32_t); k += warp_size) {
       any |= reinterpret_cast<const std::uint32_t*>(spill_)[k];
     }
     return most_in_warp(any) != 0;
@@ -381,6 +381,16 @@ template <exact_element T>
 struct exact_gathering_in_columns
     : exact_gathering_by<exact_accumulator, columns_of<T>, exact_limbs<columns_of<T>::limbs>> {
   static constexpr bool drains_block = true;
+  template <class R>
+  FANIN_FUNCTION static auto result(const R& r, const exact_limbs<columns_of<T>::limbs>& held) {
+    if constexpr (std::same_as<typename R::result_type, exact_accumulator>) {
+      exact_accumulator own;
+      held.add_to(own);
+      return r.result(own);
+    } else {
+      return held.template rounded<typename R::result_type>();
+    }
+  }
   static constexpr std::size_t bytes_of_columns(int threads) { return columns_of<T>::bytes(threads); }
 };
 
