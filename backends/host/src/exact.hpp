@@ -139,7 +139,7 @@ void look(State& state, const Source& from, std::int64_t n, int least_bins) {
     const coverage found = best_window(of.exponent, of.count, range);
     const int left = of.count + of.unfit - found.count;
     if (left > (bins < Source::most_bins ? 1 : 3)) continue;
-    const int top = found.first + 1 + (range - (found.first - found.last + 1)) / 4;
+    const int top = found.first + 1 + (range - (found.first - found.last + 1)) / 2;
     const int least = Source::lowest + Source::bin_width * bins;
     state.bins = bins;
     state.top = top > Source::highest ? Source::highest : (top < least ? least : top);
