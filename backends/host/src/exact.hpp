@@ -81,46 +81,41 @@ void empty_table(State& state) {
   state.in_table = 0;
 }
 
-/// How many of these exponents are in the best window of `width`, and its place.
-struct coverage {
-  int count = 0;
-  int first = 0;  ///< the highest exponent
-  int last = 0;
-};
-inline coverage best_window(const int* exponent, int count, int width) {
-  coverage best;
-  for (int i = 0; i < count; ++i) {
-    int covered = 0;
-    int last = exponent[i];
-    for (int k = 0; k < count; ++k) {
-      const bool is_in = exponent[k] <= exponent[i] && exponent[k] > exponent[i] - width;
-      covered += is_in ? 1 : 0;
-      last = is_in && exponent[k] < last ? exponent[k] : last;
-    }
-    if (covered > best.count) best = {covered, exponent[i], last};
-  }
-  return best;
-}
-
-/// The exponents of some elements; how many there are but those that no bins take is behind them.
+/// The exponents of some elements.
 template <class Source>
 struct sample {
   static constexpr int most = 64;
-  int exponent[most];
-  int count = 0;  ///< of those that bins could take
-  int unfit = 0;
+  static constexpr int none = -100'000;
+  int exponent[most];  ///< none: of an element that is 0, or that no bins take
+  int count = 0;       ///< of those that are not 0
 
   sample(const Source& from, std::int64_t n) {
     for (int k = 0; k < most; ++k) {
       const parts x = parts_of(from.number(n * k / most));
-      if (x.magnitude == 0) continue;
       const int first = x.field - 1023;
-      if (first < Source::highest && first >= Source::least) {
-        exponent[count++] = first;
-      } else {
-        ++unfit;
-      }
+      exponent[k] = x.magnitude != 0 && first < Source::highest && first >= Source::least ? first : none;
+      count += x.magnitude != 0 ? 1 : 0;
     }
+  }
+
+  /// How many of them are in the best window of so many exponents, and from where to where they are.
+  struct coverage {
+    int count = 0;
+    int first = 0;
+    int last = 0;
+  };
+  coverage best_window(int width) const {
+    coverage best;
+    for (const int& first : exponent) {
+      int covered = 0;
+      for (const int& other : exponent)
+        covered += static_cast<int>(other <= first) & static_cast<int>(other > first - width);
+      if (first != none && covered > best.count) best = {covered, first, first};
+    }
+    for (const int& other : exponent) {
+      if (other > best.first - width && other < best.last) best.last = other;
+    }
+    return best;
   }
 };
 
@@ -136,8 +131,8 @@ void look(State& state, const Source& from, std::int64_t n, int least_bins) {
   const sample<Source> of(from, n);
   for (int bins = least_bins; bins <= Source::most_bins; ++bins) {
     const int range = -lowest_of<Source>(bins, 0);
-    const coverage found = best_window(of.exponent, of.count, range);
-    const int left = of.count + of.unfit - found.count;
+    const auto found = of.best_window(range);
+    const int left = of.count - found.count;
     if (left > (bins < Source::most_bins ? 1 : 3)) continue;
     const int top = found.first + 1 + (range - (found.first - found.last + 1)) / 2;
     const int least = Source::lowest + Source::bin_width * bins;
