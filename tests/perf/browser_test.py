@@ -8,6 +8,7 @@ them from a script that stands in a copy of each. Pages and screenshots stay in 
 Prints "skipped: ..." where there is no Chromium.
 """
 
+import functools
 import json
 import os
 import re
@@ -119,8 +120,9 @@ def browse(page, *options):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
+@functools.cache
 def ask(page, width, *options):
-    """What ASK finds at this width."""
+    """What ASK finds at this width; a browser starts once for each."""
     text = page.read_text(encoding="utf-8")
     asking = page.with_suffix(".asked.html")
     asking.write_text(text.replace("<head>\n", "<head>\n" + WATCH, 1).replace("</body>", ASK + "</body>", 1), "utf-8")
