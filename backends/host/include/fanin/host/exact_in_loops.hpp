@@ -40,15 +40,15 @@ void add_digits(const Digits& from, Accumulator& to) {
   to.add_digits(from.digit, from.positive_infinities != 0, from.negative_infinities != 0, from.nans != 0);
 }
 
-/// Into a state of the loops, which R finishes.
+/// Into a state of the loops, which R finishes. Constant functions, which may stand in what a device could call, too.
 template <class State>
 struct gathering_in_exact_loops : gathering_in_spill<State> {
   template <class R>
-  static State begin(const R&, reducer_accumulator_t<R>&) {
+  static constexpr State begin(const R&, reducer_accumulator_t<R>&) {
     return {};
   }
   template <class R>
-  static void finish(const R& r, State& state, reducer_accumulator_t<R>& spill) {
+  static constexpr void finish(const R& r, State& state, reducer_accumulator_t<R>& spill) {
     r.finish(state, spill);
   }
 };
@@ -74,7 +74,7 @@ struct in_loops<exact_sum<std::complex<F>, std::complex<F>>>
   struct state_type {
     exact_state<digits_of_sum> real;
     exact_state<digits_of_sum> imaginary;
-    state_type() {}
+    constexpr state_type() {}
   };
   using gathering = gathering_in_exact_loops<state_type>;
   void fold_batch(state_type& state, const span_batch<std::complex<F>>& batch) const {

@@ -46,10 +46,12 @@ struct exact_state {
   std::int64_t in_table = 0;       ///< elements for the table since then, or before there was one
   std::uint64_t* table = nullptr;  ///< from std::calloc
 
-  exact_state() {}  // what is held of a lane is written when there are bins
+  constexpr exact_state() {}  // what is held of a lane is written when there are bins
   exact_state(const exact_state&) = delete;
   exact_state& operator=(const exact_state&) = delete;
-  ~exact_state() { std::free(table); }
+  constexpr ~exact_state() {
+    if (table != nullptr) std::free(table);
+  }
 };
 
 /// For float and double.
