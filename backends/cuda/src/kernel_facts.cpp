@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <fanin/cuda/recipe.hpp>
@@ -57,6 +59,11 @@ cuda_kernel_facts kernel_facts(const void* kernel, int device, int block_size, s
     facts.objects = count_beside(beside, device, facts.resident_blocks, bytes_of_block, shared_limit);
   }
   return facts;
+}
+
+std::uint64_t next_kernel_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void check_tuning(const cuda_tuning& tuning) {

@@ -330,12 +330,21 @@ cuda_plan make_new_plan(const cuda_session& session, const cuda_tuning& tuning, 
   return plan;
 }
 
+/// Which kernel this is. A library that is loaded where another one was has kernels at the same addresses, of which the
+/// device has been asked nothing yet, and numbers of its own. Static, as facts_of.
+template <class... Key>
+static std::uint64_t number_of_kernel() {
+  static const std::uint64_t number = next_kernel_number();
+  return number;
+}
+
 /// The object remembers it: for the call's time it stays where it is. Throws invalid_argument, in words, for what
 /// cannot launch. `starts_early`: whether the kernel waits for the grid before it by itself.
 template <class Strategy, class Composite, class Source>
 const cuda_plan& make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel,
                            const Source& source, bool starts_early) {
-  const cuda_plan_key key{kernel, source.count, units_of<Strategy>(source), tuning};
+  const std::uint64_t number = number_of_kernel<Strategy, Source, Composite>();
+  const cuda_plan_key key{number, source.count, units_of<Strategy>(source), tuning};
   remembered_plan& known = session.remembered(key);
   if (known.key != key) {
     known.plan = make_new_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);

@@ -105,9 +105,12 @@ struct cuda_plan {
   cuda_launch_options options;
 };
 
+/// Another number at each call, from 1 on.
+std::uint64_t next_kernel_number() noexcept;
+
 /// What a plan follows from, on one object.
 struct cuda_plan_key {
-  const void* kernel = nullptr;  ///< of one strategy, source and composite
+  std::uint64_t kernel = 0;  ///< its number
   std::int64_t count = 0;
   std::int64_t units = 0;
   cuda_tuning tuning = {};
@@ -167,8 +170,7 @@ class cuda_session {
   /// Where the object remembers the plan for such a call, or another one that is forgotten then.
   remembered_plan& remembered(const cuda_plan_key& key) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
-    const auto kernel = reinterpret_cast<std::uintptr_t>(key.kernel);
-    const std::uint64_t hash = (kernel / 16 + static_cast<std::uint64_t>(key.count)) * golden_ratio;
+    const std::uint64_t hash = (key.kernel + static_cast<std::uint64_t>(key.count)) * golden_ratio;
     return plans_[hash >> (64 - log2_of_plans)];
   }
 
