@@ -28,11 +28,12 @@ const std::map<std::string, std::string>& needless() {
         {"__syncwarp 2 of block/joined_partials.cuh", together},
         {"__syncwarp 1 of block/interleaved.cuh", "a step reads the upper half of the values and writes the lower one"},
         {"__syncthreads 3 of block/joined_partials.cuh", "combine_states ends with one"},
-        {"__syncwarp 1 of reducer/exact_columns.cuh", "the lanes meet behind it, which does not order memory on a GPU"},
         {"__syncthreads 1 of partial/parcel.cuh", "a GPU shows it, where one thread joins spills and others deposit"},
     };
     if (simulator::sees_races) {
       some["__syncthreads 1 of block/combine.cuh"] = "of hundreds of schedules one shows it";
+    } else {
+      some["__syncwarp 1 of reducer/exact_columns.cuh"] = "lanes meet behind it, which does not order memory";
     }
     return some;
   }();
