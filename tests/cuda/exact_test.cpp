@@ -117,6 +117,11 @@ TEST_F(cuda_exact, infinities_overflows_cancellation_and_denormals) {
   EXPECT_EQ(sum({1e100, 1, -1e100}), 1);
   EXPECT_EQ(sum(std::vector<double>(1'000, 5e-324)), 4.94e-321);
   EXPECT_EQ(bits_of(sum({-0.0})), bits_of(0.0));
+  EXPECT_EQ(sum({-0x1p1010}), -0x1p1010);
+  EXPECT_EQ(sum({infinity, -0x1p1010}), infinity);
+  EXPECT_EQ(sum({-infinity, -0x1p974}), -infinity);
+  const placed<double, fanin::cuda> high(gpu, std::vector<double>{-0x1p990});
+  EXPECT_EQ(fanin::reduce(gpu, high.span(), fanin::exact_sum<double, fanin::exact_accumulator>{}).value(), -0x1p990);
 }
 
 TEST_F(cuda_exact, products) {

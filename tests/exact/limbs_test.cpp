@@ -179,6 +179,29 @@ TEST(exact_limbs, say_what_went_to_a_spill) {
   EXPECT_EQ(spill.value(), -0x1p64);
 }
 
+/// The sign of a negative number stands in all limbs above, and an accumulator has no digits above the largest doubles.
+TEST(exact_limbs, have_no_sign_above_the_accumulator) {
+  for (int lowest_digit = 60; lowest_digit < 68; ++lowest_digit) {
+    for (const std::int64_t value : {std::int64_t{1} << 16, std::int64_t{3}, std::int64_t{0xffff'ffff}}) {
+      if (lowest_digit == 67 && value > 1 << 16) continue;
+      for (const bool is_negative : {false, true}) {
+        limbs number;
+        number.unit = lowest + 32 * lowest_digit;
+        number.limb[0] = is_negative ? -value : value;
+        exact_accumulator expected;
+        expected.add_value(number.limb[0], number.unit);
+        number.carry();
+        exact_accumulator own;
+        number.add_to(own);
+        EXPECT_EQ(own.serialise(), expected.serialise()) << number.limb[0] << " from digit " << lowest_digit;
+        exact_accumulator shared;
+        number.deposit(shared);
+        EXPECT_EQ(shared.serialise(), expected.serialise()) << number.limb[0] << " from digit " << lowest_digit;
+      }
+    }
+  }
+}
+
 /// A value of 64 bits at any bit of the accumulator, as the same in two parts.
 TEST(exact_limbs, an_accumulator_takes_values_anywhere) {
   std::mt19937_64 random(5);

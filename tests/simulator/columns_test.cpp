@@ -63,7 +63,12 @@ std::vector<std::vector<T>> telling_arrays(std::size_t n) {
     tiny[k] = k % 3 == 0 ? -std::numeric_limits<T>::denorm_min() : std::numeric_limits<T>::denorm_min();
   }
   one_large[n / 2] = std::numeric_limits<T>::max();
-  return {same, narrow, wide, cancelling, tiny, one_large};
+  // Whose lowest bits are so high that their sign would stand above an accumulator's digits.
+  const T high = std::ldexp(T{-1}, std::numeric_limits<T>::max_exponent - 14);
+  std::vector<T> high_alone(n), high_and_low(n);
+  high_alone[0] = high_and_low[0] = high;
+  high_and_low[n - 1] = std::numeric_limits<T>::denorm_min();
+  return {same, narrow, wide, cancelling, tiny, one_large, high_alone, high_and_low};
 }
 
 template <class T>
@@ -79,6 +84,10 @@ void check(const fanin::cuda& gpu, const std::vector<T>& host, const fanin::cuda
   const T expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T>{});
   const auto view = gpu.with<rows::one_pass>(tuning);
   expect_bits(fanin::reduce(view, x, fanin::exact_sum<T>{}), expected, what);
+  using fanin::exact_accumulator;
+  EXPECT_EQ(fanin::reduce(view, x, fanin::exact_sum<T, exact_accumulator>{}).serialise(),
+            fanin::reduce(fanin::serial{}, host, fanin::exact_sum<T, exact_accumulator>{}).serialise())
+      << what;
   expect_bits(fanin::parallel_reduce(fanin::range(view, x.size()), element<T>{x.data()}, fanin::exact_sum<T>{}),
               expected, what + ", f(i)");
 }

@@ -69,8 +69,9 @@ struct exact_limbs {
   template <class Accumulator>
   FANIN_FUNCTION void deposit(Accumulator& into) {
     if (!is_zero()) is_in_spill = 1;
+    const exact_limbs folded = without_sign_above();
     unrolled<Limbs>([&](int k) {
-      into.add_value_shared(limb[k], unit + width * k);
+      into.add_value_shared(folded.limb[k], unit + width * k);
       limb[k] = 0;
     });
   }
@@ -78,7 +79,8 @@ struct exact_limbs {
   /// Adds it to an accumulator of the thread's own.
   template <class Accumulator>
   FANIN_FUNCTION void add_to(Accumulator& own) const {
-    unrolled<Limbs>([&](int k) { own.add_value(limb[k], unit + width * k); });
+    const exact_limbs folded = without_sign_above();
+    unrolled<Limbs>([&](int k) { own.add_value(folded.limb[k], unit + width * k); });
   }
 
   /// The number, rounded once.
@@ -105,6 +107,20 @@ struct exact_limbs {
     std::int64_t any = 0;
     unrolled<Limbs>([&](int k) { any |= limb[k]; });
     return any == 0;
+  }
+  /// The same number, with nothing in the limbs above its first bits: an accumulator may have no digits there.
+  FANIN_FUNCTION exact_limbs without_sign_above() const {
+    exact_limbs folded = *this;
+    bool is_small = true;
+    unrolled<Limbs - 1>([&](int i) {
+      const int k = Limbs - 1 - i;
+      constexpr std::int64_t bound = std::int64_t{1} << 20;
+      is_small = is_small && folded.limb[k] < bound && folded.limb[k] >= -bound;
+      if (!is_small) return;
+      folded.limb[k - 1] += folded.limb[k] * (mask + 1);
+      folded.limb[k] = 0;
+    });
+    return folded;
   }
   /// Whether a limb is not within -2^53 .. 2^53 - 1.
   FANIN_FUNCTION bool is_large() const {
