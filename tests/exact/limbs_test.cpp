@@ -164,7 +164,9 @@ TEST(exact_limbs, lanes_are_joined_at_once) {
 TEST(exact_limbs, say_what_went_to_a_spill) {
   exact_accumulator spill;
   limbs nothing;
+  EXPECT_TRUE(nothing.rescale(nothing.scale()));  // as a warp does in which nobody holds anything
   nothing.deposit(spill);
+  nothing.add_to(spill);
   EXPECT_EQ(nothing.is_in_spill, 0);
   limbs one;
   one.limb[2] = -1;

@@ -68,7 +68,8 @@ struct exact_limbs {
   /// Empties it into an accumulator that other threads may share.
   template <class Accumulator>
   FANIN_FUNCTION void deposit(Accumulator& into) {
-    if (!is_zero()) is_in_spill = 1;
+    if (is_zero()) return;
+    is_in_spill = 1;
     const exact_limbs folded = without_sign_above();
     unrolled<Limbs>([&](int k) {
       into.add_value_shared(folded.limb[k], unit + width * k);
@@ -79,6 +80,7 @@ struct exact_limbs {
   /// Adds it to an accumulator of the thread's own.
   template <class Accumulator>
   FANIN_FUNCTION void add_to(Accumulator& own) const {
+    if (is_zero()) return;  // of no unit
     const exact_limbs folded = without_sign_above();
     unrolled<Limbs>([&](int k) { own.add_value(folded.limb[k], unit + width * k); });
   }
