@@ -45,8 +45,9 @@ stored_row read_row(const json& row, const json& of_case, const json& ways, cons
   found.is_peer = way.at("is_peer").get<bool>();
   found.who =
       fmt::format("{}/{}/{}/{}/{}", found.contender, text("backend"), text("strategy"), text("form"), text("place"));
+  const std::string data = of_case.value("data", input);
   const std::string of =
-      fmt::format("{}{}{} {} of {}", input, input.empty() ? "" : ": ", of_case.at("type").get<std::string>(),
+      fmt::format("{}{}{} {} of {}", data, data.empty() ? "" : ": ", of_case.at("type").get<std::string>(),
                   of_case.at("operation").get<std::string>(), of_case.at("n").get<std::int64_t>());
   found.what = fmt::format("{} to {} ({})", of, text("destination"), text("timing"));
   found.title = fmt::format("{}, {} to {} ({})", of, text("label"), text("destination"), text("timing"));

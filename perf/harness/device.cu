@@ -26,10 +26,10 @@ constexpr int most_cold_passes = 64;
 constexpr int user_threads = 256;
 
 template <class T>
-__global__ void fill_kernel(T* values, std::int64_t count, std::uint64_t seed) {
+__global__ void fill_kernel(T* values, std::int64_t count, data_kind kind, std::uint64_t seed) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    values[i] = value_at<T>(seed, static_cast<std::uint64_t>(i));
+    values[i] = value_at<T>(kind, seed, static_cast<std::uint64_t>(i));
   }
 }
 
@@ -126,11 +126,11 @@ class cuda_device final : public device {
     return copy;
   }
 
-  void fill(element type, std::uint64_t seed) override {
+  void fill(element type, const data_kind& kind, std::uint64_t seed) override {
     with_type(type, [&](auto t) {
       using value = typename decltype(t)::type;
       fill_kernel<value><<<static_cast<unsigned>(facts_.multiprocessors * 8), 256, 0, stream_>>>(
-          static_cast<value*>(pool_), pool_bytes_ / size_of(type), seed);
+          static_cast<value*>(pool_), pool_bytes_ / size_of(type), kind, seed);
       FANIN_PERF_CHECK(cudaGetLastError());
     });
     FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/contender.hpp"
+#include "harness/data_kinds.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -37,7 +38,7 @@ class device {
 
   /// A pool of at least `bytes`; what an earlier, smaller one held is lost.
   virtual std::byte* pool(std::int64_t bytes) = 0;
-  virtual void fill(element type, std::uint64_t seed) = 0;
+  virtual void fill(element type, const data_kind& kind, std::uint64_t seed) = 0;
   virtual void fill_copies(const std::byte* source, std::int64_t bytes, std::int64_t stride) = 0;
 
   /// A second pool, that kernels may write, with what the first one holds now.

@@ -88,13 +88,13 @@ host_pool::host_pool(std::int64_t bytes) : size_((bytes + page - 1) / page * pag
   bytes_.reset(static_cast<std::byte*>(memory));
 }
 
-void host_pool::fill(element type, std::uint64_t seed) {
+void host_pool::fill(element type, const data_kind& kind, std::uint64_t seed) {
   with_type(type, [&](auto t) {
     using value = typename decltype(t)::type;
     auto* values = reinterpret_cast<value*>(bytes_.get());
     on_threads(look_at_host().hardware_threads, size_ / size_of(type), [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        values[i] = value_at<value>(seed, static_cast<std::uint64_t>(i));
+        values[i] = value_at<value>(kind, seed, static_cast<std::uint64_t>(i));
       }
     });
   });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/data_kinds.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -28,7 +29,7 @@ class host_pool {
   std::int64_t size() const { return size_; }
 
   /// The synthetic values of `type` over the whole pool, written by all threads.
-  void fill(element type, std::uint64_t seed);
+  void fill(element type, const data_kind& kind, std::uint64_t seed);
 
   /// Copies of `bytes` bytes from `source`, one at each multiple of `stride` that leaves room.
   void fill_copies(const std::byte* source, std::int64_t bytes, std::int64_t stride);

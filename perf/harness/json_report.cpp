@@ -97,14 +97,16 @@ json row_to_json(const row& r, const ways& all) {
   return out;
 }
 
-// What rows of one case have in common; these stand beside each other.
+// What rows of one case have in common; these stand beside each other. Data are named where they are not uniform.
 json case_to_json(const row& r) {
-  return {{"operation", name(r.op)},
-          {"type", name(r.type)},
-          {"n", r.n},
-          {"bytes", r.bytes},
-          {"input", r.input < 0 ? json(nullptr) : json(r.input)},
-          {"reference", r.fault.empty() ? answer_to_json(r.right, r.op) : json(nullptr)}};
+  json out{{"operation", name(r.op)},
+           {"type", name(r.type)},
+           {"n", r.n},
+           {"bytes", r.bytes},
+           {"input", r.input < 0 ? json(nullptr) : json(r.input)},
+           {"reference", r.fault.empty() ? answer_to_json(r.right, r.op) : json(nullptr)}};
+  if (r.kind != data_kind{}) out["data"] = to_text(r.kind);
+  return out;
 }
 
 // By timing: the time of the kernel that stood before each call, which was taken off.
@@ -115,7 +117,7 @@ void add_kernels(std::vector<row>::const_iterator at, std::vector<row>::const_it
 }
 
 bool same_case(const row& a, const row& b) {
-  return a.op == b.op && a.type == b.type && a.n == b.n && a.input == b.input;
+  return a.op == b.op && a.type == b.type && a.n == b.n && a.input == b.input && a.kind == b.kind;
 }
 
 json input_to_json(const input_facts& facts) {
@@ -272,7 +274,10 @@ void write_json(const std::string& file, const run_result& result, const options
 std::string to_table(const run_result& result) {
   std::string text = fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<17} {:>11} {:>9} {:>6} {:>9}\n", "n", "type",
                                  "operation", "contender", "to", "timing", "time us", "GB/s", "limit", "x Kokkos");
+  data_kind kind;
   for (const row& r : result.rows) {
+    if (r.kind != kind) text += fmt::format("data: {}\n", to_text(r.kind));
+    kind = r.kind;
     text += fmt::format("{:>8} {:<4} {:<14} {:<34} {:<6} {:<17} ", size_text(r.n), name(r.type), name(r.op),
                         r.who->label(), name(r.who->to), name(r.how));
     if (!r.fault.empty()) {

@@ -121,6 +121,42 @@ std::vector<timing> to_timings(const names& given) {
   return to_enums<timing>(every, timing_names);
 }
 
+void check_data(const std::string& text, const data_kind& kind, const std::vector<element>& types) {
+  for (const element type : types) {
+    const bool takes = with_type(type, [](auto t) { return takes_data_kinds<typename decltype(t)::type>; });
+    if (!takes && text != "uniform") {
+      throw std::invalid_argument(
+          fmt::format("the data {} are for f32, f64, c32, c64 and s64: leave {} out of --types", text, name(type)));
+    }
+    for (int k = 0; k < kind.parts && component_of(type) == element::f32; ++k) {
+      if (kind.part[k].shape != data_shape::loguniform || kind.part[k].number <= most_binades_of_f32) continue;
+      throw std::invalid_argument(
+          fmt::format("{}: {} has 254 binades; ask for {} at most", text, name(type), most_binades_of_f32));
+    }
+  }
+}
+
+// Each kind once. Throws where a type has uniform data only.
+void set_data(const names& given, options& chosen) {
+  constexpr std::string_view worst = "worst:";
+  chosen.data.clear();
+  for (const std::string& text : given) {
+    data_kind kind;
+    if (text.starts_with(worst)) {
+      const char* const end = text.data() + text.size();
+      const auto [stop, status] = std::from_chars(text.data() + worst.size(), end, chosen.worst_seconds);
+      if (status != std::errc{} || stop != end || !(chosen.worst_seconds > 0 && chosen.worst_seconds <= 3600)) {
+        throw std::invalid_argument(
+            fmt::format("\"{}\" is no data: after worst: stand the seconds of a search, up to 3600", text));
+      }
+    } else {
+      kind = parse_data_kind(text);
+      if (std::find(chosen.data.begin(), chosen.data.end(), kind) == chosen.data.end()) chosen.data.push_back(kind);
+    }
+    check_data(text, kind, chosen.types);
+  }
+}
+
 // --array belongs to the --input before it, so the order on the command line counts.
 std::vector<input_choice> pair_inputs(const CLI::App& app, const CLI::Option* input, const CLI::Option* array) {
   std::vector<input_choice> chosen;
@@ -215,6 +251,7 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
   names types{"f32", "f64"};
   names operations{"sum", "min_loc", "dot"};
   names timings{"host", "calls", "graph", "blocking"};
+  names data{"uniform"};
   std::string sizes = has_gpu ? "2^10..2^29" : "2^10..2^26:4";
   std::string host_max = "2^26";
   int series = 0;
@@ -259,6 +296,14 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
       app.add_option("--series", series, "Times that each contender is timed, in turn with the others")
           ->check(CLI::Range(1, 1000))
           ->default_str("7, with --quick 3");
+  auto* data_option =
+      app.add_option(
+             "--data", data,
+             "What synthetic numbers of f32, f64, c32, c64 and s64 look like: uniform, normal, loguniform:B (over "
+             "B binades), lognormal:S, scaled, outliers:P (one in P of any bits), sparse:P (one in P not zero), "
+             "anybits, sorted, cancelling, denormals; mixture:RUN:W*KIND+W*KIND of these; worst:SECONDS, what a "
+             "search finds the slowest for exact_sum; docs/perf.md has the formulas")
+          ->delimiter(',');
   app.add_option("--seed", chosen.seed, "Seed of the synthetic data");
   app.add_option("--json", chosen.json, "Write all figures to this file")->default_str("no file");
   app.add_option(
@@ -298,6 +343,10 @@ std::optional<options> read_options(int argc, const char* const* argv, const con
     chosen.types = to_enums<element>(types, element_names);
     chosen.operations = to_enums<operation>(operations, operation_names);
     chosen.timings = to_timings(timings);
+    set_data(data, chosen);
+    if (!data_option->empty() && !chosen.inputs.empty() && !chosen.with_synthetic) {
+      throw std::invalid_argument("--data is of synthetic arrays: with --input, --with-synthetic measures them, too");
+    }
     chosen.sizes = parse_sizes(sizes);
     // A run on a GPU takes every power of two there, and a coarser list on the host.
     const bool coarse = has_gpu && sizes_option->empty() && !chosen.quick;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/contender.hpp"
+#include "harness/data_kinds.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -29,6 +30,8 @@ struct options {
   std::vector<std::int64_t> sizes;       ///< for contenders on the GPU
   std::vector<std::int64_t> host_sizes;  ///< for contenders on the host
   int series = 7;
+  std::vector<data_kind> data{data_kind{}};  ///< of synthetic arrays
+  double worst_seconds = 0;                  ///< of the search for the slowest data, for each type; 0: none
   std::uint64_t seed = 1;
   std::string json;
   std::string baseline;  ///< a JSON to compare this run with; empty: none

@@ -21,11 +21,12 @@ namespace {
 // pool that consists of components.
 template <class T>
 struct generated {
+  data_kind kind;
   std::uint64_t seed;
   std::uint64_t position;
   std::uint64_t step = 1;
   sum_type<T> operator[](std::int64_t i) const {
-    return static_cast<sum_type<T>>(value_at<T>(seed, position + step * static_cast<std::uint64_t>(i)));
+    return static_cast<sum_type<T>>(value_at<T>(kind, seed, position + step * static_cast<std::uint64_t>(i)));
   }
 };
 
@@ -199,7 +200,7 @@ reference right_of(const data_source& data, std::int64_t n) {
         const stored<part> x{reinterpret_cast<const part*>(data.array) + k, count};
         found = all_parts<part, Op>(x, x, n);
       } else {
-        const generated<part> x{data.seed, data.x_position * count + k, count};
+        const generated<part> x{data.kind, data.seed, data.x_position * count + k, count};
         found = all_parts<part, Op>(x, x, n);
       }
       found.value.type = element_of<part>;
@@ -216,8 +217,8 @@ reference right_of(const data_source& data, std::int64_t n) {
     const stored<T> array{reinterpret_cast<const T*>(data.array)};
     return all_parts<sum_type<T>, Op>(array, array, n);
   } else {
-    return all_parts<sum_type<T>, Op>(generated<T>{data.seed, data.x_position},
-                                      generated<T>{data.seed, data.y_position}, n);
+    return all_parts<sum_type<T>, Op>(generated<T>{data.kind, data.seed, data.x_position},
+                                      generated<T>{data.kind, data.seed, data.y_position}, n);
   }
 }
 
@@ -242,7 +243,7 @@ answer element_at(const data_source& data, std::int64_t index) {
     if (data.array != nullptr) {
       return answer::of(reinterpret_cast<const value*>(data.array)[index]);
     }
-    return answer::of(value_at<value>(data.seed, data.x_position + static_cast<std::uint64_t>(index)));
+    return answer::of(value_at<value>(data.kind, data.seed, data.x_position + static_cast<std::uint64_t>(index)));
   });
 }
 
@@ -333,10 +334,13 @@ std::string find_fault(const contender& who, const answer& got, const reference&
   if (is_sum(op) && is_floating(type)) {
     if (!std::isfinite(right.value.real) || !std::isfinite(got.real)) {
       if (same_value(got, right.value)) return {};
-      // A float sum may overflow where the exact one does not.
-      const bool too_large = type == element::f32 && std::isinf(got.real) &&
-                             std::abs(right.value.real) > std::numeric_limits<float>::max();
-      if (too_large) return {};
+      // A float sum may overflow where the exact one, of the oracle's type, does not.
+      const long double largest =
+          type == element::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+      const bool too_large = std::isinf(got.real) && std::abs(right.exact) > largest;
+      // One that rounds may do so between its first and its last term, in either direction, and come to NaN.
+      const bool is_exact = op == operation::exact_sum && who.rounds_once;
+      if (too_large || (!is_exact && !std::isfinite(got.real) && right.magnitude > largest)) return {};
       return fmt::format("{} where {} is right", to_text(got), to_text(right.value));
     }
     if (op == operation::exact_sum && who.rounds_once && !is_rounded_once(got, right)) {

@@ -10,6 +10,7 @@
 
 #include "harness/answer.hpp"
 #include "harness/contender.hpp"
+#include "harness/data_kinds.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -17,6 +18,7 @@ namespace fanin_perf {
 /// Where the oracle reads a buffer: the generator of values.hpp, or an array on the host.
 struct data_source {
   element type = element::f32;
+  data_kind kind;
   std::uint64_t seed = 0;
   std::uint64_t x_position = 0;  ///< of the first element of x, in elements of the pool
   std::uint64_t y_position = 0;

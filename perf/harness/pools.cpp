@@ -53,10 +53,10 @@ workload data_pools::on_host(const case_of_run& one) {
   if (chosen_.quick) cold = std::min(cold, most_quick_host_bytes);
   const std::int64_t span = std::max({cold, work.stride, largest_host_stride(one)});
   host_pool& pool = host_pool_of(span);
-  const content wanted{one.type, one.input};
+  const content wanted{one.type, one.input, one.kind};
   if (host_holds_ != wanted) {
     if (one.input < 0) {
-      pool.fill(one.type, chosen_.seed);
+      pool.fill(one.type, one.kind, chosen_.seed);
     } else {
       pool.fill_copies(arrays_[static_cast<std::size_t>(one.input)].data.data(), one.n * size_of(one.type),
                        work.stride);
@@ -71,7 +71,7 @@ workload data_pools::on_host(const case_of_run& one) {
 // The pool is made for the largest size of the run at once, so that it is filled once a type.
 std::int64_t data_pools::largest_host_stride(const case_of_run& one) const {
   if (one.input >= 0 || chosen_.host_sizes.empty()) return 0;
-  return describe({one.type, largest_operation(chosen_), chosen_.host_sizes.back(), -1}).stride;
+  return describe({.type = one.type, .op = largest_operation(chosen_), .n = chosen_.host_sizes.back()}).stride;
 }
 
 workload data_pools::on_device(const case_of_run& one) {
@@ -80,10 +80,10 @@ workload data_pools::on_device(const case_of_run& one) {
   if (span > device_pool_size_) device_holds_.reset();
   device_pool_size_ = std::max(device_pool_size_, span);
   work.pool = gpu_->pool(device_pool_size_);
-  const content wanted{one.type, one.input};
+  const content wanted{one.type, one.input, one.kind};
   if (device_holds_ != wanted) {
     if (one.input < 0) {
-      gpu_->fill(one.type, chosen_.seed);
+      gpu_->fill(one.type, one.kind, chosen_.seed);
     } else {
       gpu_->fill_copies(arrays_[static_cast<std::size_t>(one.input)].data.data(), one.n * size_of(one.type),
                         work.stride);
@@ -98,6 +98,7 @@ workload data_pools::on_device(const case_of_run& one) {
 data_source data_pools::source_of(const case_of_run& one, const workload& work, std::int64_t buffer) const {
   data_source data;
   data.type = one.type;
+  data.kind = one.kind;
   data.seed = chosen_.seed;
   const std::int64_t start = buffer * work.stride / size_of(one.type);
   data.x_position = static_cast<std::uint64_t>(start);
@@ -110,7 +111,7 @@ void data_pools::measure_host(limits& found) {
   host_pool_.reset();
   host_holds_.reset();
   host_pool& pool = host_pool_of(chosen_.quick ? most_quick_host_bytes : host_limit_bytes);
-  pool.fill(element::f64, chosen_.seed);
+  pool.fill(element::f64, data_kind{}, chosen_.seed);
   const double seconds = chosen_.quick ? quick_host_limit_seconds : host_limit_seconds;
   const double one_thread = measure_host_read(pool, 1, seconds);
   const double all_threads = measure_host_read(pool, facts_.hardware_threads, seconds);
@@ -120,7 +121,7 @@ void data_pools::measure_host(limits& found) {
 
 void data_pools::measure_device(limits& found) {
   gpu_->pool(device_pool_bytes_);
-  if (!device_holds_) gpu_->fill(element::u64, chosen_.seed);
+  if (!device_holds_) gpu_->fill(element::u64, data_kind{}, chosen_.seed);
   found.device_gbs = std::max(found.device_gbs, gpu_->measure_read());
   const double floor = gpu_->measure_blocking_floor() * 1e6;
   const bool first = found.device_blocking_floor_us == 0;

@@ -23,6 +23,7 @@ struct case_of_run {
   operation op = operation::sum;
   std::int64_t n = 0;
   int input = -1;
+  data_kind kind{};  ///< of synthetic data
 };
 
 /// Its arrays, without a place.
@@ -49,7 +50,12 @@ class data_pools {
   std::int64_t largest_host_stride(const case_of_run& one) const;
 
   // What a pool holds: the synthetic values of a type, or copies of an input.
-  using content = std::pair<element, int>;
+  struct content {
+    element type;
+    int input;
+    data_kind kind;
+    friend bool operator==(const content&, const content&) = default;
+  };
 
   const options& chosen_;
   device* gpu_;

@@ -11,6 +11,7 @@
 #include "harness/answer.hpp"
 #include "harness/confidence.hpp"
 #include "harness/contender.hpp"
+#include "harness/data_kinds.hpp"
 #include "harness/kinds.hpp"
 
 namespace fanin_perf {
@@ -30,6 +31,7 @@ struct row {
   std::int64_t n = 0;
   std::int64_t bytes = 0;  ///< read by one call
   int input = -1;          ///< index into run_result::inputs; -1 for synthetic data
+  data_kind kind;          ///< of synthetic data
 
   std::int64_t graph_nodes = 0;   ///< calls in the CUDA graph; 0 where there is none
   std::int64_t calls = 0;         ///< in each of the series

@@ -7,12 +7,14 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "harness/checked_calls.hpp"
 #include "harness/pools.hpp"
 #include "harness/progress.hpp"
 #include "harness/timing.hpp"
+#include "harness/worst_data.hpp"
 #include "npy.hpp"
 
 namespace fanin_perf {
@@ -61,13 +63,14 @@ class run_in_progress {
 
   run_result run() {
     read_inputs();
+    measure_limits();
     const std::vector<case_of_run> cases = plan_cases();
     progress shown(static_cast<int>(cases.size()));
     shown_ = &shown;
-    measure_limits();
     for (const case_of_run& one : cases) {
-      const std::string whose =
-          one.input < 0 ? std::string() : result_.inputs[static_cast<std::size_t>(one.input)].label() + ": ";
+      std::string whose;
+      if (one.input >= 0) whose = result_.inputs[static_cast<std::size_t>(one.input)].label() + ": ";
+      if (one.kind != data_kind{}) whose = to_text(one.kind) + ": ";
       shown.step(fmt::format("{}{} {} of {}", whose, name(one.type), name(one.op), one.n));
       run_case(one);
     }
@@ -106,12 +109,12 @@ class run_in_progress {
     return std::find(sizes.begin(), sizes.end(), n) != sizes.end();
   }
 
-  // Behind an axpy synthetic numbers, whose sign can be changed back, in a copy of the pool.
+  // Behind an axpy uniform numbers, whose sign can be changed back, in a copy of the pool.
   bool can_be_timed(const contender& who, timing how, const case_of_run& one) const {
     if (is_graph(how) && who.several_waits && one.op == operation::several) return false;
     const int pools = is_behind_axpy(how) ? 2 : 1;
     if (who.where == place::gpu && describe(one).stride * pools > gpu_->facts().memory / 10 * 8) return false;
-    return !is_behind_axpy(how) || (takes_all_operations(one.type) && one.input < 0);
+    return !is_behind_axpy(how) || (takes_all_operations(one.type) && one.input < 0 && one.kind == data_kind{});
   }
 
   using way = std::pair<const contender*, timing>;
@@ -129,7 +132,7 @@ class run_in_progress {
   }
 
   // By type first, since the pools are filled anew for each.
-  std::vector<case_of_run> plan_cases() const {
+  std::vector<case_of_run> plan_cases() {
     std::vector<std::int64_t> sizes = chosen_.sizes;
     sizes.insert(sizes.end(), chosen_.host_sizes.begin(), chosen_.host_sizes.end());
     std::sort(sizes.begin(), sizes.end());
@@ -140,15 +143,60 @@ class run_in_progress {
     };
     for (int k = 0; k < static_cast<int>(arrays_.size()); ++k) {
       const input_facts& facts = result_.inputs[static_cast<std::size_t>(k)];
-      for (const operation op : input_operations) add({facts.type, op, facts.n, k});
+      for (const operation op : input_operations) add({.type = facts.type, .op = op, .n = facts.n, .input = k});
     }
     if (!arrays_.empty() && !chosen_.with_synthetic) return cases;
     for (const element type : chosen_.types) {
-      for (const operation op : chosen_.operations) {
-        for (const std::int64_t n : sizes) add({type, op, n, -1});
+      for (const data_kind& kind : data_of(type)) {
+        for (const operation op : chosen_.operations) {
+          for (const std::int64_t n : sizes) add({.type = type, .op = op, .n = n, .kind = kind});
+        }
       }
     }
     return cases;
+  }
+
+  std::vector<data_kind> data_of(element type) {
+    std::vector<data_kind> kinds = chosen_.data;
+    if (chosen_.worst_seconds == 0) return kinds;
+    for (const place where : {place::gpu, place::all_threads, place::one_thread}) {
+      for (const contender* who : selected_) {
+        const auto& sizes = where == place::gpu ? chosen_.sizes : chosen_.host_sizes;
+        const bool takes_part = who->where == where && !who->is_peer && who->offers(type, operation::exact_sum);
+        if (!takes_part || !who->offers(type, operation::sum) || sizes.empty()) continue;
+        kinds.push_back(find_worst(*who, type, sizes.back()));
+        return kinds;
+      }
+    }
+    throw std::invalid_argument(
+        fmt::format("--data worst: no contender that was chosen offers exact_sum and sum of {}", name(type)));
+  }
+
+  // By exact sums of n elements, as a share of the plain sum's speed.
+  data_kind find_worst(const contender& who, element type, std::int64_t n) {
+    const bool on_gpu = who.where == place::gpu;
+    const auto time_us = [&](operation op, const data_kind& kind) {
+      const case_of_run one{.type = type, .op = op, .n = n, .kind = kind};
+      const workload work = on_gpu ? pools_.on_device(one) : pools_.on_host(one);
+      const std::unique_ptr<call> prepared = who.prepare(work);
+      row result;
+      result.who = &who;
+      result.how = on_gpu ? timing::calls : timing::host;
+      result.bytes = work.bytes();
+      std::vector<racer> alone{{&result, prepared.get()}};
+      race(alone, work.buffers, {.series = 3, .quick = true}, gpu_);
+      return result.time_us;
+    };
+    const search how{.seed = chosen_.seed,
+                     .seconds = chosen_.worst_seconds,
+                     .most_binades = component_of(type) == element::f32 ? most_binades_of_f32 : 2000};
+    const found_data worst = find_worst_data(how, [&](const data_kind& kind) {
+      return time_us(operation::sum, kind) / time_us(operation::exact_sum, kind);
+    });
+    fmt::print(stderr,
+               "fanin-perf: {} of {} {} by {}: exact sums are slowest, {:.2f} of plain ones, over {} ({} looked at)\n",
+               name(who.where), n, name(type), who.label(), worst.share, to_text(worst.kind), worst.looked_at);
+    return worst.kind;
   }
 
   void measure_limits() {
@@ -189,6 +237,7 @@ class run_in_progress {
       result.n = one.n;
       result.bytes = work.bytes();
       result.input = one.input;
+      result.kind = one.kind;
       calls.push_back(nullptr);
       try {
         calls.back() = checked.prepare(result);

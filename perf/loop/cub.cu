@@ -16,9 +16,9 @@ namespace fanin_perf::cg {
 namespace {
 
 template <class T>
-class library : public on_cuda {
+class cub_library : public on_cuda {
  public:
-  explicit library(void* stream) : on_cuda(stream), storage_(storage_bytes) {}
+  explicit cub_library(void* stream) : on_cuda(stream), storage_(storage_bytes) {}
 
   void dot(T* out, const T* a, const T* b, std::int64_t n) { sum(out, n, element_product<T>{a, b}); }
   void squares(T* out, const T* a, std::int64_t n) { sum_of(a, out, n, square<T>{}); }
@@ -50,9 +50,9 @@ void add_cub(registry& to) {
 #endif
   add_cub_version(to);
   to.contenders.push_back(
-      of_form<fused, library>({.library = cub_name, .form = "fused", .on_gpu = true, .is_peer = true}));
+      of_form<fused, cub_library>({.library = cub_name, .form = "fused", .on_gpu = true, .is_peer = true}));
   to.contenders.push_back(
-      of_form<over_arrays, library>({.library = cub_name, .form = "arrays", .on_gpu = true, .is_peer = true}));
+      of_form<over_arrays, cub_library>({.library = cub_name, .form = "arrays", .on_gpu = true, .is_peer = true}));
 }
 
 }  // namespace fanin_perf::cg

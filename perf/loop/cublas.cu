@@ -10,9 +10,9 @@ namespace fanin_perf::cg {
 namespace {
 
 template <class T>
-class library : public on_cuda {
+class cublas_library : public on_cuda {
  public:
-  explicit library(void* stream) : on_cuda(stream), dot_(on_cuda::stream()) {}
+  explicit cublas_library(void* stream) : on_cuda(stream), dot_(on_cuda::stream()) {}
 
   void dot(T* out, const T* a, const T* b, std::int64_t n) { dot_.enqueue(a, b, n, out); }
   void squares(T* out, const T* a, std::int64_t n) { dot_.enqueue(a, a, n, out); }
@@ -27,7 +27,7 @@ void add_cublas(registry& to) {
   if (!cublas().found) return;
   to.versions["cublas"] = cublas_version();
   to.contenders.push_back(
-      of_form<over_arrays, library>({.library = "cublas", .form = "arrays", .on_gpu = true, .is_peer = true}));
+      of_form<over_arrays, cublas_library>({.library = "cublas", .form = "arrays", .on_gpu = true, .is_peer = true}));
 }
 
 }  // namespace fanin_perf::cg

@@ -5,6 +5,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
+from data import data_tables
 from sections import PLACES, TIMINGS, groups
 from svg_plot import Curve, Line, Plot, Point, key_svg, number_text, power_text, to_svg
 from table import explanation, time_text
@@ -402,6 +403,18 @@ def real_arrays(tables):
     return f'<section id="real"><h2>Real arrays, beside numpy\'s answers</h2>{parts}</section>'
 
 
+def by_data(tables):
+    def html(table):
+        head = "".join(tag("th", escape(k), scope="col") for k in table.header)
+        lines = "".join(
+            f"<tr><th scope=row>{escape(kind)}</th>{''.join(tag('td', escape(c)) for c in cells)}</tr>"
+            for kind, *cells in table.rows
+        )
+        return scroll(f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>", table.title)
+
+    return f'<section id="data"><h2>By data</h2>{"".join(html(t) for t in tables)}</section>'
+
+
 # --- The page ------------------------------------------------------------------------------------------
 
 
@@ -447,6 +460,10 @@ def to_html(run, tables=()):
             content += type_section(run, list(of_type), style)
         sections.append(tag("section", content, id=section_id(place)))
         links.append((section_id(place), name))
+    of_data = data_tables(run)
+    if of_data:
+        sections.append(by_data(of_data))
+        links.append(("data", "by data"))
     if tables:
         sections.append(real_arrays(tables))
         links.append(("real", "real arrays"))

@@ -210,7 +210,7 @@ def write_plots(run, out):
             drawn = figure(run, rows, on_gpu, chosen)
             for suffix in ("png", "svg"):
                 path = out / f"{run.stem}-{name}{part}.{suffix}"
-                drawn.savefig(path, dpi=130, metadata={"Date": None} if suffix == "svg" else None)
+                drawn.savefig(path, dpi=90, metadata={"Date": None} if suffix == "svg" else None)
                 if suffix == "png":  # a palette takes a quarter of the bytes
                     with Image.open(path) as image:
                         few = image.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=0)

@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from data import data_tables
 from page import to_html
 from runs import ReportError, load_run
 from table import comparison_table, explanation, heading
@@ -20,9 +21,12 @@ def report(run, out, every_size, with_plots):
     wrong = sum(not r["ok"] for r in run.rows if r["input"] is None)
     full = [heading(run)]
     print(full[0])
-    if any(r["input"] is None for r in run.rows):
+    if run.synthetic():
         full.append(comparison_table(run, every_size=True))
         print("\n" + comparison_table(run, every_size))
+    for of_data in data_tables(run):
+        full.append(of_data.text())
+        print("\n" + full[-1])
     tables = []
     if run.inputs:
         from numpy_check import input_tables

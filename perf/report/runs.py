@@ -24,9 +24,13 @@ class Run:
     def stem(self):
         return self.path.stem
 
-    def timed(self, synthetic=True):
-        """Rows that hold times; of synthetic arrays or of real ones."""
-        return [r for r in self.rows if r["ok"] and (r["input"] is None) == synthetic]
+    def synthetic(self):
+        """Rows of uniform numbers, which the plots and the tables by size are about; data.py has those of other data."""
+        return [r for r in self.rows if r["input"] is None and r["data"] == "uniform"]
+
+    def timed(self):
+        """Those that hold times."""
+        return [r for r in self.synthetic() if r["ok"]]
 
     def limit(self, place):
         """GB/s that the machine can read where the row ran, or None."""
@@ -47,6 +51,7 @@ def rows_of(case, data, run):
         row = dict(zip(data["columns"], values))
         row = {**data["ways"][row["way"]], **{k: v for k, v in case.items() if k != "rows"}, **row}
         row["ok"] = "fault" not in row
+        row.setdefault("data", "uniform")
         if row["ok"]:
             row["low_us"], row["high_us"] = bounds(row["mean_us"], row["within_percent"])
             row["gbs"] = row["bytes"] / row["time_us"] * 1e-3

@@ -95,8 +95,8 @@ def place_in(order, item):
 
 
 def groups(run):
-    """Every group of the run's synthetic arrays, in the page's order, and the styles of its labels."""
-    rows = [r for r in run.rows if r["input"] is None]
+    """Every group of the run's arrays of uniform numbers, in the page's order, and the styles of its labels."""
+    rows = run.synthetic()
     style = styles(rows)
     found = {}
     for r in rows:

@@ -56,7 +56,7 @@ def measured_cells(row):
 
 
 def comparison_table(run, every_size):
-    rows = [r for r in run.rows if r["input"] is None]
+    rows = run.synthetic()
     few = shown_sizes({r["n"] for r in rows})
     if not every_size:
         rows = [r for r in rows if r["n"] in few or not r["ok"]]

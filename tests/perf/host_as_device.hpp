@@ -34,11 +34,11 @@ class host_as_device : public device {
     if (bytes > static_cast<std::int64_t>(bytes_.size())) throw std::runtime_error("more than there is");
     return bytes_.data();
   }
-  void fill(element type, std::uint64_t seed) override {
+  void fill(element type, const data_kind& kind, std::uint64_t seed) override {
     with_type(type, [&](auto t) {
       using value = typename decltype(t)::type;
       for (std::size_t i = 0; i < bytes_.size() / sizeof(value); ++i) {
-        const auto made = value_at<value>(seed, i);
+        const auto made = value_at<value>(kind, seed, i);
         std::memcpy(bytes_.data() + i * sizeof(value), &made, sizeof(value));
       }
     });

@@ -27,7 +27,7 @@ endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
-  SOURCES oracle_test.cpp baseline_test.cpp runner_test.cpp between_test.cpp rows_test.cpp cg_test.cpp
+  SOURCES oracle_test.cpp data_kinds_test.cpp baseline_test.cpp runner_test.cpp between_test.cpp rows_test.cpp cg_test.cpp
   LIBS fanin_perf_loop nlohmann_json::nlohmann_json
   LABELS perf
   COST 20)
