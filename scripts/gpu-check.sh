@@ -193,7 +193,7 @@ run_perf() {
     return 1
   fi
   local backends=cuda
-  if "$program" --list | grep -q '^backends.*kokkos-cuda'; then backends+=,kokkos-cuda; fi
+  if "$program" --list | has_line '^backends.*kokkos-cuda'; then backends+=,kokkos-cuda; fi
   local selection=(--backends "$backends" --strategies one_pass --types 'f32,f64,i32,i64' --ops 'sum,min,max'
     --sizes '2^10..2^29' --json "$results/one_pass.json")
   if [[ -e $stored ]]; then

@@ -124,20 +124,56 @@ TEST_F(cuda_exact, infinities_overflows_cancellation_and_denormals) {
   EXPECT_EQ(fanin::reduce(gpu, high.span(), fanin::exact_sum<double, fanin::exact_accumulator>{}).value(), -0x1p990);
 }
 
-TEST_F(cuda_exact, products) {
-  fanin::cuda gpu;
-  for (const std::vector<double>& host : telling_arrays<double>(3'001)) {
-    std::vector<double> other(host.rbegin(), host.rend());
-    const placed<double, fanin::cuda> x(gpu, host);
-    const placed<double, fanin::cuda> y(gpu, other);
-    const double expected = fanin::exact_dot(fanin::serial{}, host, other);
-    expect_bits(fanin::exact_dot(gpu, x.span(), y.span()), expected, "dot");
-    destination<double, fanin::cuda> out(gpu);
-    fanin::exact_dot_into(out.pointer(), gpu, x.span(), y.span());
-    expect_bits(out.get(), expected, "dot, into");
-    fanin::exact_norm2_squared_into(out.pointer(), gpu, x.span());
-    expect_bits(out.get(), fanin::exact_norm2_squared(fanin::serial{}, host), "norm, into");
+/// Blocks whose numbers have little in common: only some have anything in their spill, and their sums are of different
+/// scales.
+std::vector<std::vector<double>> arrays_of_different_blocks(std::size_t n) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const std::vector<double> wild = of_all_exponents<double>(n, 5);
+  std::vector<std::vector<double>> arrays;
+  for (const double scale : {1.0, 0x1p-20, 0x1p-300, 0.0}) {
+    std::vector<double> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = uniform(random) * (i < n / 2 ? 1 : scale);
+    arrays.push_back(x);
+    for (std::size_t i = n / 3; i < n / 3 + 5'000; ++i) x[i] = wild[i];
+    arrays.push_back(x);
+    x[n / 7] = std::numeric_limits<double>::infinity();
+    arrays.push_back(x);
+    for (std::size_t i = 0; i < n; ++i) x[i] = i % 13 == 0 ? uniform(random) : 0.0;
+    arrays.push_back(x);
   }
+  return arrays;
+}
+
+template <class T>
+void check_products(const std::vector<T>& host, std::size_t offset = 0) {
+  fanin::cuda gpu;
+  const std::vector<T> other(host.rbegin(), host.rend());
+  const placed<T, fanin::cuda> x(gpu, host, offset);
+  const placed<T, fanin::cuda> y(gpu, other, offset);
+  const std::string what = std::to_string(host.size());
+  const T expected = fanin::exact_dot(fanin::serial{}, host, other);
+  expect_bits(fanin::exact_dot(gpu, x.span(), y.span()), expected, what + ", dot");
+  destination<T, fanin::cuda> out(gpu);
+  fanin::exact_dot_into(out.pointer(), gpu.with({.block_size = 96}), x.span(), y.span());
+  expect_bits(out.get(), expected, what + ", dot, into");
+  fanin::exact_norm2_squared_into(out.pointer(), gpu, x.span());
+  expect_bits(out.get(), fanin::exact_norm2_squared(fanin::serial{}, host), what + ", norm, into");
+}
+
+TEST_F(cuda_exact, products) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{33}, std::size_t{3'001}, std::size_t{150'001}}) {
+    for (const std::vector<double>& host : telling_arrays<double>(n)) check_products(host, n % 2);
+    for (const std::vector<float>& host : telling_arrays<float>(n)) check_products(host, n % 4);
+  }
+}
+TEST_F(cuda_exact, products_of_which_some_blocks_have_spills) {
+  for (const std::vector<double>& host : arrays_of_different_blocks(600'000)) check_products(host);
+}
+/// So many for a lane that a word would overflow.
+TEST_F(cuda_exact, products_hand_carries_on) {
+  check_products(std::vector<double>(9'000'000, -std::nextafter(4.0, 0.0)));
+  check_products(std::vector<float>(9'000'000, std::nextafter(4.0F, 0.0F)));
 }
 
 TEST_F(cuda_exact, every_block_and_many_grids) {
@@ -169,27 +205,6 @@ TEST_F(cuda_exact, long_arrays) {
                        fanin::exact_sum<double>{});
     expect_bits(out.get(), expected, "long, three blocks");
   }
-}
-
-/// Blocks whose numbers have little in common: only some have anything in their spill, and their sums are of different
-/// scales.
-std::vector<std::vector<double>> arrays_of_different_blocks(std::size_t n) {
-  std::mt19937_64 random(3);
-  std::uniform_real_distribution<double> uniform(0, 1);
-  const std::vector<double> wild = of_all_exponents<double>(n, 5);
-  std::vector<std::vector<double>> arrays;
-  for (const double scale : {1.0, 0x1p-20, 0x1p-300, 0.0}) {
-    std::vector<double> x(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = uniform(random) * (i < n / 2 ? 1 : scale);
-    arrays.push_back(x);
-    for (std::size_t i = n / 3; i < n / 3 + 5'000; ++i) x[i] = wild[i];
-    arrays.push_back(x);
-    x[n / 7] = std::numeric_limits<double>::infinity();
-    arrays.push_back(x);
-    for (std::size_t i = 0; i < n; ++i) x[i] = i % 13 == 0 ? uniform(random) : 0.0;
-    arrays.push_back(x);
-  }
-  return arrays;
 }
 
 TEST_F(cuda_exact, blocks_of_different_kinds) {
@@ -274,6 +289,39 @@ void check_complex_numbers(const std::vector<T>& parts) {
 TEST_F(cuda_exact, complex_numbers) {
   for (const std::vector<float>& parts : telling_arrays<float>(20'000)) check_complex_numbers(parts);
   for (const std::vector<double>& parts : arrays_of_different_blocks(600'000)) check_complex_numbers(parts);
+}
+
+/// A mean whose sum is exact.
+struct mean_of {
+  double n;
+  FANIN_FUNCTION double operator()(double sum, double) const { return sum / n; }
+};
+
+/// One call in all of its forms, by two objects, and between them an ordinary one.
+TEST_F(cuda_exact, forms_of_a_call) {
+  fanin::cuda gpu;
+  fanin::cuda other;
+  destination<double, fanin::cuda> out(gpu);
+  for (const std::vector<double>& host : telling_arrays<double>(200'003)) {
+    const placed<double, fanin::cuda> x(gpu, host);
+    const double expected = fanin::reduce(fanin::serial{}, host, fanin::exact_sum<double>{});
+    auto first = fanin::reduce_async(gpu, x.span(), fanin::exact_sum<double>{});
+    auto norm = fanin::parallel_reduce_async(fanin::range(other, host.size()), at<double>{x.data()},
+                                             fanin::exact_sum<double>{}, fanin::max<double>{});
+    auto second = fanin::reduce_async(gpu, x.span(), fanin::sum<double>{});
+    auto third = fanin::reduce_async(gpu, x.span(), fanin::exact_sum<double>{});
+    expect_bits(third.get(), expected, "the second one outstanding");
+    expect_bits(first.get(), expected, "the first one outstanding");
+    expect_bits(fanin::get<0>(norm.get()), expected, "of another object");
+    static_cast<void>(second.get());
+    const auto n = static_cast<double>(host.size());
+    const double mean =
+        fanin::reduce(gpu, x.span(), fanin::finished(mean_of{n}, fanin::exact_sum<double>{}, fanin::min<double>{}));
+    expect_bits(mean, expected / n, "finished");
+    fanin::reduce_into(out.pointer(), other, x.span(), fanin::exact_sum<double>{});
+    other.synchronize();
+    expect_bits(out.get(), expected, "into, by another object");
+  }
 }
 
 }  // namespace

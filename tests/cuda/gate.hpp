@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <fanin/device/timer.hpp>
+
 #include "cuda/gpu_test.hpp"
 
 namespace fanin_test {
@@ -14,12 +16,8 @@ namespace fanin_test {
 struct wait_for_word {
   volatile int* word;
   FANIN_FUNCTION void operator()(std::int64_t) const {
-#if defined(__CUDA_ARCH__)
-    unsigned long long begin;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    unsigned long long now = begin;
-    while (*word == 0 && now - begin < 2'000'000'000ULL) asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-#endif
+    const std::uint64_t begin = fanin::detail::nanoseconds_now();
+    while (*word == 0 && fanin::detail::nanoseconds_now() - begin < 2'000'000'000) continue;
   }
 };
 

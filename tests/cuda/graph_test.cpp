@@ -115,6 +115,38 @@ TEST_F(cuda_graphs, two_graphs_at_once) {
   EXPECT_TRUE(is_same(least_y.get(), fanin::reduce(fanin::serial{}, y.host(), fanin::min_loc<std::int64_t>{})));
 }
 
+/// One executable, and for each round a graph that is captured anew: of another array, length and destination.
+TEST_F(cuda_graphs, an_executable_takes_what_is_captured_anew) {
+  constexpr std::size_t rounds = 100;
+  const std::size_t n = 500'001;
+  fanin::cuda gpu;
+  placed<std::int64_t, fanin::cuda> x(gpu, make_data<std::int64_t>(data::random_signed, n));
+  fanin::buffer<std::int64_t, fanin::cuda> sums(gpu, rounds);
+  const auto part = [&](std::size_t round) { return std::pair{round % 7, n >> round % 12}; };
+  const auto capture = [&](std::size_t round) {
+    const auto [first, last] = part(round);
+    check(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal));
+    fanin::reduce_into(sums.data() + round, gpu, x.span().subspan(first, last - first), int64_sum);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(gpu.stream(), &graph));
+    return graph;
+  };
+  replay one(capture(0));
+  one.launch(gpu.stream());
+  for (std::size_t round = 1; round < rounds; ++round) {
+    one.update(capture(round));
+    one.launch(gpu.stream());
+  }
+  std::vector<std::int64_t> got(rounds);
+  sums.copy_to(got);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const auto [first, last] = part(round);
+    const std::span<const std::int64_t> elements(x.host());
+    ASSERT_EQ(got[round], fanin::reduce(fanin::serial{}, elements.subspan(first, last - first), int64_sum))
+        << "round " << round;
+  }
+}
+
 /// Functors, user reducers of every size, several reducers, parallel_for and nothing at all, one after the other.
 TEST_F(cuda_graphs, every_kind_of_call) {
   const std::size_t n = 30'001;

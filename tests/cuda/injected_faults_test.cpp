@@ -301,8 +301,8 @@ std::string got_after_the_object(world& w) {
 
 constexpr step steps[] = {
     [](world& w) { return blocking<one_pass>(w, {}, 100); },
-    [](world& w) { return blocking<one_pass>(w, {.block_size = 32, .grid_size = 3}); },
-    [](world& w) { return into<one_pass>(w, {.block_size = 32, .grid_size = 9}); },  // tagged workspace grows
+    [](world& w) { return blocking<one_pass>(w, {.block_size = 32, .grid_size = 5}); },
+    [](world& w) { return into<one_pass>(w, {.block_size = 32, .grid_size = 6}); },  // tagged workspace grows
     [](world& w) { return on_the_host(w, 2); },
     [](world& w) { return on_the_host(w, 10); },  // pinned memory grows
     [](world& w) {
@@ -314,7 +314,7 @@ constexpr step steps[] = {
     &exact,
     &got_later,
     [](world& w) { return in_a_graph(w, 3); },
-    [](world& w) { return in_a_graph(w, 9); },
+    [](world& w) { return in_a_graph(w, 4); },
     &got_after_the_object,
     [](world& w) {
       const auto both = fanin::parallel_reduce(fanin::range(w.gpu(), 1'000), index_itself{}, fanin::sum<integer>{},
@@ -329,7 +329,7 @@ constexpr step steps[] = {
       w.out.reset();
       w.object.reset();
       w.object.emplace(w.stream.it, resource{});
-      return exact(w) + into<one_pass>(w, {.block_size = 32, .grid_size = 9}) + in_a_graph(w, 3);
+      return exact(w) + into<one_pass>(w, {.block_size = 32, .grid_size = 4}) + in_a_graph(w, 3);
     },
     [](world& w) {
       w.out.reset();  // and made anew, beside the object's work
@@ -395,7 +395,7 @@ void fail_each(bool and_all_later) {
     std::string what;
     renew_fault_device();
     {
-      const failing_runtime layer(k, and_all_later);
+      const failing_runtime layer(k, and_all_later ? failing_runtime::all : 1);
       wrong = do_all(layer);
       has_failed = layer.has_failed();
       what = layer.failed();
@@ -508,6 +508,38 @@ TEST_F(injected_faults, a_destructor_waits_without_memory) {
       }
       gpu.reset();
       EXPECT_EQ(w.delivered(), sum_of(0, most)) << (of_buffer ? "a buffer's, seed " : "an object's, seed ") << seed;
+    }
+  }
+}
+
+/// Where calls that it makes fail, one or two after each other: the stream is at rest when the object is gone.
+TEST_F(injected_faults, a_destructor_waits_where_calls_fail) {
+  for (const bool captures : {false, true}) {
+    for (const std::int64_t so_many : {1, 2}) {
+      bool has_failed = true;
+      for (std::int64_t k = 1; has_failed; ++k) {
+        renew_fault_device(static_cast<unsigned>(k));
+        const a_stream own;
+        world w;
+        const integer* const x = w.elements();
+        integer* const out = w.result();
+        std::optional<fanin::cuda> gpu(own.it);
+        for (int call = 0; call < 8; ++call) {
+          fanin::parallel_reduce_into(out, fanin::range(gpu->with({.block_size = 32, .grid_size = 8}), most),
+                                      at<integer>{x}, fanin::sum<integer>{});
+        }
+        std::string failed;
+        {
+          std::optional<capturing> here;
+          if (captures) here.emplace(own.it);
+          const failing_runtime layer(k, so_many);
+          gpu.reset();
+          has_failed = layer.has_failed();
+          failed = layer.failed();
+        }
+        EXPECT_EQ(cudaStreamQuery(own.it), cudaSuccess) << so_many << " from call " << k << " on, " << failed;
+        EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+      }
     }
   }
 }

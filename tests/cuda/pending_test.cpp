@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <fanin/device/timer.hpp>
+#include <fanin/finished.hpp>
 
 #include "cuda/gate.hpp"
 #include "cuda/gpu_test.hpp"
@@ -144,6 +149,89 @@ TEST_F(cuda_pending, thousands_of_them) {
     for (std::int64_t k = 0; k < 3'000; ++k) all.push_back(sum_later(gpu, 100));
     EXPECT_EQ(gpu.workspace_allocations(), allocations);
   }
+}
+
+/// When something on a stream began and ended, by the device's clock.
+struct stamps {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+struct stamp_begin {
+  stamps* at;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const {
+    if (i == 0) at->begin = fanin::detail::nanoseconds_now();
+    return i;
+  }
+};
+struct stamp_end {
+  stamps* at;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t sum) const {
+    at->end = fanin::detail::nanoseconds_now();
+    return sum;
+  }
+};
+
+/// The application's: ten microseconds of work.
+__global__ void work_and_stamp(stamps* at) {
+  at->begin = fanin::detail::nanoseconds_now();
+  do at->end = fanin::detail::nanoseconds_now();
+  while (at->end - at->begin < 10'000);
+}
+
+enum class first_and_last { kernels, reductions, reductions_behind_the_host };
+
+/// Nanoseconds from the end of one thing on a stream to the beginning of the next, the median: two things and a kernel
+/// between them, again and again. The host enqueues all of it before the first begins.
+std::uint64_t idle_between(fanin::cuda& gpu, first_and_last what) {
+  constexpr std::size_t rounds = 50;
+  constexpr std::int64_t n = 100'000;
+  fanin::buffer<stamps, fanin::cuda> at(gpu, 3 * rounds);
+  stamps* next = at.data();
+  std::vector<to_come> all;
+  const auto enqueue = [&](bool is_kernel) {
+    stamps* const mine = next++;
+    if (is_kernel || what == first_and_last::kernels) {
+      work_and_stamp<<<1, 1, 0, gpu.stream()>>>(mine);
+      return;
+    }
+    if (what == first_and_last::reductions_behind_the_host) {
+      check(cudaLaunchHostFunc(gpu.stream(), [](void*) {}, nullptr));
+    }
+    all.push_back(fanin::parallel_reduce_async(fanin::range(gpu, n), stamp_begin{mine},
+                                               fanin::finished(stamp_end{mine}, int64_sum)));
+  };
+  for (const bool is_measured : {false, true}) {  // at first CUDA loads kernels, for which it may wait for the device
+    next = at.data();
+    gate held;
+    if (is_measured) held.close(gpu);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (const bool is_kernel : {false, true, false}) enqueue(is_kernel);
+    }
+    held.open();
+    for (to_come& one : all) EXPECT_EQ(one.get(), sum_of_first(n));
+    all.clear();
+  }
+  std::vector<stamps> seen(at.size());
+  at.copy_to(seen);
+  std::vector<std::uint64_t> gaps;
+  for (std::size_t k = 1; k < seen.size(); ++k) gaps.push_back(seen[k].begin - seen[k - 1].end);
+  std::nth_element(gaps.begin(), gaps.begin() + gaps.size() / 2, gaps.end());
+  return gaps[gaps.size() / 2];
+}
+
+/// Two reductions outstanding and a kernel between them: the stream idles no longer than between plain kernels. A trip
+/// to the host takes several microseconds, and would be seen.
+TEST_F(cuda_pending, the_stream_does_not_idle) {
+  constexpr std::uint64_t most_longer = 3'000;
+  fanin::cuda gpu;
+  const std::uint64_t of_kernels = idle_between(gpu, first_and_last::kernels);
+  const std::uint64_t of_reductions = idle_between(gpu, first_and_last::reductions);
+  const std::uint64_t by_the_host = idle_between(gpu, first_and_last::reductions_behind_the_host);
+  std::cout << "idle between kernels " << of_kernels << " ns, reductions " << of_reductions
+            << " ns, reductions with the host between them " << by_the_host << " ns\n";
+  EXPECT_LT(of_reductions, of_kernels + most_longer);
+  EXPECT_GT(by_the_host, of_kernels + most_longer) << "what is wrong is not seen";
 }
 
 }  // namespace

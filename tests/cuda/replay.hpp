@@ -17,6 +17,12 @@ class replay {
   }
   replay(const replay&) = delete;
   replay& operator=(const replay&) = delete;
+  /// From now on what this graph does, which goes.
+  void update(cudaGraph_t anew) {
+    cudaGraphExecUpdateResultInfo info{};
+    check(cudaGraphExecUpdate(executable_, anew, &info));
+    check(cudaGraphDestroy(anew));
+  }
   void launch(cudaStream_t stream) { check(cudaGraphLaunch(executable_, stream)); }
 
  private:

@@ -15,6 +15,7 @@
 
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/exact_sum.hpp>
+#include <fanin/md_range.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -101,10 +102,46 @@ struct by_functor {
   }
 };
 
+/// f(i, j), in boxes of few columns and of many; of every second number of elements read across memory.
+template <class T>
+struct by_planar_functor {
+  using value_type = T;
+  struct functor {
+    const T* x;
+    std::int64_t row_step;
+    std::int64_t column_step;
+    FANIN_FUNCTION T operator()(std::int64_t i, std::int64_t j) const {
+      return x[(i + 7) * row_step + (j - 3) * column_step];
+    }
+  };
+  std::shared_ptr<const std::vector<T>> elements;
+
+  template <class Call>
+  auto call_over(const auto& exec, const request& asked, const Call& call) const {
+    constexpr std::int64_t some_columns[] = {1, 3, 61, 1'024};
+    const std::int64_t columns = some_columns[asked.start % 4];
+    const std::int64_t rows = static_cast<std::int64_t>(asked.n) / columns;
+    const T* const x = elements->data() + asked.start;
+    if (asked.n % 2 == 0) return call(fanin::md_range(exec, {-7, 3}, {rows - 7, columns + 3}), functor{x, columns, 1});
+    return call(fanin::md_range(exec, {-7, 3}, {columns - 7, rows + 3}), functor{x, 1, columns});
+  }
+  template <class Exec, class... Reducer>
+  auto reduce(const Exec& exec, const request& asked, const Reducer&... reducers) const {
+    return call_over(exec, asked, [&](const auto& range, const functor& f) {
+      return fanin::parallel_reduce(range, f, reducers...);
+    });
+  }
+  template <class Result, class Exec, class... Reducer>
+  void reduce_into(Result* out, const Exec& exec, const request& asked, const Reducer&... reducers) const {
+    call_over(exec, asked,
+              [&](const auto& range, const functor& f) { fanin::parallel_reduce_into(out, range, f, reducers...); });
+  }
+};
+
 template <class Strategy, class Input, class... Reducer>
 check run_call(const fanin::cuda& gpu, const Input& input, const request& asked, const Reducer&... reducers) {
-  using result = fanin::detail::result_t<Reducer...>;
-  const result expected = input.reduce(fanin_test::in_order, asked, reducers...);
+  const auto expected = input.reduce(fanin_test::in_order, asked, reducers...);
+  using result = std::remove_const_t<decltype(expected)>;
   const auto view = gpu.with<Strategy>(asked.tuning);
   if constexpr (fanin::is_stream_ordered(Strategy::recipe)) {
     if (!asked.blocking) {

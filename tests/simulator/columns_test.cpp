@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -145,33 +146,136 @@ TYPED_TEST(columns, tell_what_is_no_number) {
   EXPECT_FALSE(std::signbit(fanin::reduce(gpu, std::vector<T>(3, -T{0}), fanin::exact_sum<T>{})));
 }
 
-/// So many numbers for a thread that a place would overflow: all pieces of a double, or all bits of a row's floats, are
-/// as large as they can be.
-TYPED_TEST(columns, hand_on_what_a_place_does_not_take) {
+/// As large as a number of its kind can be in all of its pieces, or in its sign alone.
+template <class T>
+std::vector<T> numbers_that_fill_words() {
+  const T all_bits = sizeof(T) == 8 ? std::nextafter(T{4}, T{0}) : std::nextafter(static_cast<T>(0x1p-111), T{0});
+  return {all_bits, -all_bits, static_cast<T>(-std::numeric_limits<T>::max())};
+}
+
+/// So many numbers for a thread that a word would overflow.
+TYPED_TEST(columns, hand_on_what_a_word_does_not_take) {
   using T = TypeParam;
   simulator::begin(simulator::schedule(13));
   const fanin::cuda gpu;
-  const T largest_of_row = sizeof(T) == 8 ? std::nextafter(T{4}, T{0}) : std::nextafter(static_cast<T>(0x1p17), T{0});
-  for (const T value : {largest_of_row, -largest_of_row}) {
+  for (const T value : numbers_that_fill_words<T>()) {
     const std::vector<T> host(sizeof(T) == 8 ? 40'000 : 300'000, value);
     check<T>(gpu, host, {.block_size = 32, .grid_size = 1}, "many");
-    if (sizeof(T) == 8 && most_elements > 1'000) {
-      check<T>(gpu, std::vector<T>(100'000, value), {.block_size = 96, .grid_size = 1}, "many for three warps");
-    } else if (sizeof(T) == 4) {
-      check<T>(gpu, std::vector<T>(800'000, value), {.block_size = 192, .grid_size = 1}, "many for six warps");
+    if (most_elements < 1'000) continue;
+    check<T>(gpu, std::vector<T>(sizeof(T) == 8 ? 100'000 : 500'000, value), {.block_size = 96, .grid_size = 1},
+             "many for three warps");
+  }
+}
+
+/// The same bits, and by one call of columns.
+template <class T>
+void check_products(const fanin::cuda& gpu, const std::vector<T>& x, const std::vector<T>& y,
+                    const fanin::cuda_tuning& tuning, const std::string& what) {
+  const auto view = gpu.with<rows::one_pass>(tuning);
+  const fanin::serial here;
+  expect_bits(fanin::exact_dot(view, x, y), fanin::exact_dot(here, x, y), what + ", dot");
+  EXPECT_NE(gpu.last_launch().shared_bytes, 0U);
+  expect_bits(fanin::exact_norm2_squared(view, x), fanin::exact_norm2_squared(here, x), what + ", squares");
+  EXPECT_NE(gpu.last_launch().shared_bytes, 0U);
+}
+
+TYPED_TEST(columns, of_products) {
+  using T = TypeParam;
+  simulator::schedule how(17);
+  how.multiprocessors = 3;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  for (const std::size_t n : {1U, 33U, 257U, 1'500U}) {
+    if (n > most_elements) continue;
+    const auto arrays = telling_arrays<T>(n);
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      const auto& x = arrays[k];
+      for (const std::size_t other : {k, (k + 2) % arrays.size(), (k + 5) % arrays.size()}) {
+        const std::vector<T> y(arrays[other].rbegin(), arrays[other].rend());
+        const std::string what = std::to_string(n) + " of kinds " + std::to_string(k) + " and " + std::to_string(other);
+        check_products<T>(gpu, x, y, {}, what);
+        if (n == 257) check_products<T>(gpu, x, y, {.block_size = 96, .grid_size = 2}, what + ", three warps");
+        if (n == 1'500) check_products<T>(gpu, x, y, {.block_size = 64, .grid_size = 1}, what + ", in rounds");
+      }
     }
   }
 }
 
-/// The columns of floats are the thread's own: a block has as many threads as its memory takes.
+TYPED_TEST(columns, of_products_that_are_no_numbers) {
+  using T = TypeParam;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  constexpr T tiny = std::numeric_limits<T>::denorm_min();
+  constexpr T largest = std::numeric_limits<T>::max();
+  simulator::begin(simulator::schedule(18));
+  const fanin::cuda gpu;
+  struct pair {
+    T x, y;
+  };
+  for (const pair special :
+       {pair{infinity, 1}, pair{-infinity, tiny}, pair{infinity, -infinity}, pair{0, infinity}, pair{nan, 0},
+        pair{1, -nan}, pair{largest, largest}, pair{-largest, largest}, pair{tiny, tiny}, pair{tiny, -largest}}) {
+    std::vector<T> x(700, static_cast<T>(0.1)), y(700, static_cast<T>(-0.3));
+    x[655] = special.x;
+    y[655] = special.y;
+    check_products<T>(gpu, x, y, {}, std::to_string(special.x) + " times " + std::to_string(special.y));
+  }
+}
+
+TYPED_TEST(columns, hand_on_products_that_a_word_does_not_take) {
+  using T = TypeParam;
+  simulator::begin(simulator::schedule(19));
+  const fanin::cuda gpu;
+  std::vector<T> numbers = numbers_that_fill_words<T>();
+  numbers.push_back(std::ldexp(numbers[0], 5));
+  for (const T value : numbers) {
+    const std::size_t n = most_elements < 1'000 ? 3'000 : 40'000;
+    check_products<T>(gpu, std::vector<T>(n, value), std::vector<T>(n, numbers[0]), {.block_size = 32, .grid_size = 1},
+                      "many of " + std::to_string(value));
+  }
+}
+
+/// Two exact sums of a call stand one behind the other, as do the parts of complex numbers.
+TYPED_TEST(columns, of_complex_numbers) {
+  using T = TypeParam;
+  using number = std::complex<T>;
+  simulator::schedule how(20);
+  how.multiprocessors = 2;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const fanin::exact_sum<number> sum;
+  for (const std::size_t n : {1U, 257U, 1'500U}) {
+    if (n > most_elements) continue;
+    const auto arrays = telling_arrays<T>(n);
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      std::vector<number> x(n);
+      for (std::size_t i = 0; i < n; ++i) x[i] = {arrays[k][i], arrays[(k + 3) % arrays.size()][n - 1 - i]};
+      if (k == 0 && n > 200) x[n / 2] = {x[0].real(), -std::numeric_limits<T>::infinity()};
+      for (const fanin::cuda_tuning& tuning :
+           {fanin::cuda_tuning{}, fanin::cuda_tuning{.block_size = 96, .grid_size = 2}}) {
+        const number got = fanin::reduce(gpu.with<rows::one_pass>(tuning), x, sum);
+        const number expected = fanin::reduce(fanin::serial{}, x, sum);
+        expect_bits(got.real(), expected.real(), std::to_string(n) + " of kind " + std::to_string(k));
+        expect_bits(got.imag(), expected.imag(), std::to_string(n) + " of kind " + std::to_string(k) + ", imaginary");
+        EXPECT_NE(gpu.last_launch().shared_bytes, 0U);
+      }
+    }
+  }
+}
+
+/// Columns of threads are a power of two, tables as many as the warps of a block need.
 TEST(columns, fit_a_block) {
   simulator::begin(simulator::schedule(14));
   const fanin::cuda gpu;
+  const auto of_96_threads = gpu.with<rows::one_pass>({.block_size = 96});
   const std::vector<float> x(100, 1.0F);
   EXPECT_EQ(fanin::reduce(gpu, x, fanin::exact_sum<float>{}), 100.0F);
-  EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * static_cast<unsigned>(gpu.last_launch().block_size));
-  EXPECT_EQ(fanin::reduce(gpu.with<rows::one_pass>({.block_size = 96}), x, fanin::exact_sum<float>{}), 100.0F);
-  EXPECT_EQ(gpu.last_launch().shared_bytes, 16U * 8 * 128) << "a row's bytes are a power of two";
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 16 + 16U * 8 * static_cast<unsigned>(gpu.last_launch().block_size));
+  EXPECT_EQ(fanin::reduce(of_96_threads, x, fanin::exact_sum<float>{}), 100.0F);
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 16 + 16U * 8 * 128);
+  const std::vector<std::complex<float>> z(100, {1.0F, 2.0F});
+  EXPECT_EQ(fanin::reduce(of_96_threads, z, fanin::exact_sum<std::complex<float>>{}), std::complex<float>(100, 200));
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 2 * (16 + 2 * 20U * 32 * 4)) << "two warps share a table";
 }
 
 /// A functor that takes an accumulator says of which type that is.
@@ -186,18 +290,41 @@ TYPED_TEST(columns, are_none_of_a_functor_that_takes_an_accumulator) {
   EXPECT_EQ(gpu.last_launch().shared_bytes, 0U);
 }
 
-/// Beside another reducer there are columns, beside another exact sum there are none.
+TYPED_TEST(columns, hand_on_parts_of_complex_numbers) {
+  using T = TypeParam;
+  using number = std::complex<T>;
+  simulator::begin(simulator::schedule(21));
+  const fanin::cuda gpu;
+  for (const T value : numbers_that_fill_words<T>()) {
+    const std::vector<number> x(most_elements < 1'000 ? 10'000 : 40'000, number{value, -value});
+    const number got =
+        fanin::reduce(gpu.with<rows::one_pass>({.block_size = 64, .grid_size = 1}), x, fanin::exact_sum<number>{});
+    const number expected = fanin::reduce(fanin::serial{}, x, fanin::exact_sum<number>{});
+    expect_bits(got.real(), expected.real(), "real");
+    expect_bits(got.imag(), expected.imag(), "imaginary");
+  }
+}
+
+/// Beside other reducers, and beside other exact sums as long as a block has room.
 TEST(columns, of_several_reducers) {
   simulator::begin(simulator::schedule(15));
   const fanin::cuda gpu;
   const std::vector<double> x = telling_arrays<double>(1'000)[2];
   const double expected = fanin::reduce(fanin::serial{}, x, fanin::exact_sum<double>{});
+  constexpr unsigned table = 16 + 134 * 32 * 4;
   const auto beside = fanin::reduce(gpu, x, fanin::max<double>{}, fanin::exact_sum<double>{});
-  EXPECT_EQ(gpu.last_launch().shared_bytes, 134U * 32 * 4);
+  EXPECT_EQ(gpu.last_launch().shared_bytes, table);
   expect_bits(fanin::get<1>(beside), expected, "beside a maximum");
-  const auto two = fanin::reduce(gpu, x, fanin::exact_sum<double>{}, fanin::exact_sum<double, float>{});
-  EXPECT_EQ(gpu.last_launch().shared_bytes, 0U);
-  expect_bits(fanin::get<0>(two), expected, "beside another exact sum");
+  const auto three = fanin::reduce(gpu, x, fanin::exact_sum<double>{}, fanin::min<double>{},
+                                   fanin::exact_sum<double, float>{}, fanin::exact_sum<double>{});
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 3 * table);
+  expect_bits(fanin::get<0>(three), expected, "the first of three");
+  expect_bits(fanin::get<2>(three), fanin::reduce(fanin::serial{}, x, fanin::exact_sum<double, float>{}), "the second");
+  expect_bits(fanin::get<3>(three), expected, "the third");
+  const auto four = fanin::reduce(gpu, x, fanin::exact_sum<double>{}, fanin::exact_sum<double>{},
+                                  fanin::exact_sum<double>{}, fanin::exact_sum<double>{});
+  EXPECT_EQ(gpu.last_launch().shared_bytes, 0U) << "there is no room for four on every device";
+  expect_bits(fanin::get<3>(four), expected, "the fourth");
 }
 
 }  // namespace

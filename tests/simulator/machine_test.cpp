@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include <fanin/device/atomics.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/bulk_copy.cuh>
 #include <fanin/device/cluster.cuh>
@@ -152,6 +153,27 @@ TEST(deadlocks, nobody_asked_for_a_copy) {
     barrier.wait(0);
   };
   EXPECT_NE(fault_of(kernel, 1, 32).find("threads 0 to 31: wait for a bulk copy at "), std::string::npos);
+}
+
+/// A GPU faults there, too.
+TEST(faults, an_atomic_access_to_local_memory) {
+  int line = 0;
+  const auto add = [&line] {
+    unsigned count = 0;
+    line = __LINE__ + 1;
+    atomicAdd(&count, 1U);
+  };
+  const auto exchange = [&line] {
+    std::int64_t word = 0;
+    line = __LINE__ + 1;
+    fanin::atomic_exchange(word, std::int64_t{1});
+  };
+  for (const std::function<void()>& kernel : {std::function<void()>(add), std::function<void()>(exchange)}) {
+    EXPECT_EQ(fault_of(kernel, 1, 1)
+                  .find("an atomic access to memory that is local to a thread, by thread 0 of block 0 at " +
+                        at_line(line) + "\n"),
+              0U);
+  }
 }
 
 /// Threads that add without an atomic access: some schedules are wrong.

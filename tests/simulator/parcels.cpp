@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+#include <memory>
+#include <vector>
+
 #include <span_reduction.cuh>
 
 #include "simulator/calls.hpp"
@@ -35,6 +39,10 @@ std::vector<call> calls_of_parcels() {
       calls, list<rows::one_pass>{}, "an exact sum of doubles",
       as_array<double>{std::make_shared<const std::vector<double>>(floats->begin(), floats->begin() + 1'500)},
       fanin::exact_sum<double>{});
+  auto infinite = std::make_shared<std::vector<float>>(floats->begin(), floats->begin() + 1'500);
+  for (const std::size_t k : {300U, 700U, 1'400U}) (*infinite)[k] = -std::numeric_limits<float>::infinity();
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "an exact sum of infinities", as_array<float>{infinite},
+                         fanin::exact_sum<float>{});
   return calls;
 }
 

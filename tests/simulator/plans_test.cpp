@@ -31,6 +31,10 @@ struct small_index {
 struct index {
   std::int64_t operator()(std::int64_t i) const { return i; }
 };
+template <int Words>
+struct index_beside : small_index {
+  const void* others[Words] = {};
+};
 
 /// Who began with which of a block's spills: how many threads, and their indices' sum.
 struct census {
@@ -153,13 +157,18 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
   EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
   EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
-  // Accumulators that go through memory want small blocks: a lone one for what is one round of 8 a thread.
-  const auto planned_wide = [&](std::int64_t n) {
-    fanin::parallel_reduce(fanin::range(gpu, n), small_index{}, fanin_test::wide_counts{});
+  // Accumulators that go through memory want small blocks: a lone one for what is one round of 8 a thread, of 2 where a
+  // functor is 3 words, and of 1 where it is 9.
+  const auto planned_wide = [&](const auto& f, std::int64_t n) {
+    fanin::parallel_reduce(fanin::range(gpu, n), f, fanin_test::wide_counts{});
     return std::pair{gpu.last_launch().grid_size, gpu.last_launch().block_size};
   };
-  EXPECT_EQ(planned_wide(1'024), std::pair(1, 128));
-  EXPECT_EQ(planned_wide(1'025), std::pair(8, 128));
+  EXPECT_EQ(planned_wide(small_index{}, 1'024), std::pair(1, 128));
+  EXPECT_EQ(planned_wide(small_index{}, 1'025), std::pair(8, 128));
+  EXPECT_EQ(planned_wide(index_beside<3>{}, 256), std::pair(1, 128));
+  EXPECT_EQ(planned_wide(index_beside<3>{}, 257), std::pair(3, 128));
+  EXPECT_EQ(planned_wide(index_beside<9>{}, 128), std::pair(1, 128));
+  EXPECT_EQ(planned_wide(index_beside<9>{}, 129), std::pair(2, 128));
   // Vectors of two: as few blocks as one round of 4 takes.
   const std::vector<std::int64_t> ones(100'000, 1);
   const auto planned_array = [&](std::size_t n) {

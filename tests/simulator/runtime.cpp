@@ -290,6 +290,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   *executable = new CUgraphExec_st{graph->of};
   return cudaSuccess;
 }
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo*) {
+  if (executable->of->operations.size() != graph->of->operations.size()) return answer(cudaErrorInvalidValue);
+  simulator::finish_all();  // what it kept goes when its launches have ended
+  executable->of = graph->of;
+  return of_device();
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   for (const operation& one : executable->of->operations) one(stream->queue);
   return of_device();

@@ -200,6 +200,34 @@ TEST(sessions, graphs_of_two_objects_run_at_once) {
   });
 }
 
+/// With other arguments and blocks each time, beside launches of before; the executable alone keeps its graph's
+/// workspace.
+TEST(sessions, an_executable_takes_what_is_captured_anew) {
+  for_some_seeds([](choices& draw) {
+    const fanin::cuda gpu;
+    const node first(gpu, with_grid<rows::one_pass>(gpu, 4), rising{3}, 900);
+    std::string wrong;
+    std::array<std::int64_t, 6> got{};
+    std::array<std::int64_t, 6> expected{};
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const rising f{static_cast<std::int64_t>(draw.below(1'000))};
+      const std::int64_t n = 900 + static_cast<std::int64_t>(k);
+      expected[k] = f.sum(n);
+      cudaGraph_t graph = nullptr;
+      cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal);
+      fanin::parallel_reduce_into(&got[k], fanin::range(with_grid<rows::one_pass>(gpu, 4 - static_cast<int>(k % 3)), n),
+                                  f, fanin::sum<std::int64_t>{});
+      cudaStreamEndCapture(gpu.stream(), &graph);
+      if (cudaGraphExecUpdate(first.executable, graph, nullptr) != cudaSuccess) wrong = "it was not updated";
+      cudaGraphDestroy(graph);
+      for (int launch = 0; launch < 3; ++launch) first.launch(gpu);
+    }
+    gpu.synchronize();
+    if (gpu.workspace_allocations() > 4) wrong += "workspace is not used again; ";
+    return wrong + (got == expected ? "" : "another sum");
+  });
+}
+
 // --- Workspace and mailbox
 
 TEST(sessions, workspace_grows) {

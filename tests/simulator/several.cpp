@@ -26,6 +26,9 @@ std::vector<call> calls_of_several() {
   const auto small_words = make_elements<std::int64_t>(fanin_test::data::whole_numbers);
   add_calls<stages::own>(calls, some, "f(i, acc)", by_functor<std::int64_t, fanin_test::add_at>{small_words},
                          fanin::sum<std::int64_t>{});
+  add_calls<stages::own>(calls, list<rows::one_pass, rows::finished_by<rows::shuffle, grid::last_block>>{}, "f(i, j)",
+                         by_planar_functor<std::int64_t>{small_words}, fanin::sum<std::int64_t>{},
+                         fanin::max_loc<std::int64_t>{});
   return calls;
 }
 

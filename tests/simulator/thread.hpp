@@ -50,15 +50,15 @@ void fence(place here);
 void store_relaxed_16(void* to, const void* value, place here);
 void load_relaxed_16(void* value, const void* from, place here);
 
-/// Before an atomic access, and behind it.
-void* begin_update(void* address, std::size_t bytes);
+/// Before an atomic access, and behind it. Memory that is local to a thread has none.
+void* begin_update(void* address, std::size_t bytes, place here);
 void end_update(void* address, std::size_t bytes);
 /// Whether this place is left out, to see that a test finds it: see machine.hpp.
 bool is_left_out(const char* what, place here);
 /// *to = change(*to), relaxed; gives what stood there.
 template <class T, class Change>
 T update(const char* what, T* to, place here, const Change& change) {
-  T* const place = static_cast<T*>(begin_update(to, sizeof(T)));
+  T* const place = static_cast<T*>(begin_update(to, sizeof(T), here));
   if (is_left_out(what, here)) {  // not at once
     const T before = *place;
     give_way();

@@ -19,8 +19,9 @@ std::atomic<std::int64_t> held{0};
 
 struct {
   bool counts = false;
-  bool goes_on = false;
   std::int64_t left = 0;
+  std::int64_t so_many = 1;
+  std::int64_t more = 0;
   const char* failed = nullptr;
   const char* named = nullptr;
   cudaError_t code = cudaSuccess;
@@ -48,9 +49,10 @@ bool takes(const char* name, bool is_call) {
   note(name);
   if (plan.named != nullptr && std::strcmp(plan.named, name) == 0) return true;
   if (!plan.counts) return false;
-  if (plan.failed != nullptr) return plan.goes_on && is_call;
+  if (plan.failed != nullptr) return is_call && plan.more-- > 0;
   if (--plan.left != 0) return false;
   plan.failed = name;
+  plan.more = plan.so_many - 1;
   return true;
 }
 
@@ -95,15 +97,15 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
-failing_runtime::failing_runtime(std::int64_t kth, bool and_all_later) {
+failing_runtime::failing_runtime(std::int64_t kth, std::int64_t so_many) {
   plan = {};
   plan.left = kth;
-  plan.goes_on = and_all_later;
+  plan.so_many = so_many;
   plan.counts = true;
 }
 failing_runtime::~failing_runtime() { plan = {}; }
 bool failing_runtime::has_failed() const { return plan.failed != nullptr; }
-bool failing_runtime::fails_once() const { return !plan.goes_on; }
+bool failing_runtime::fails_once() const { return plan.so_many == 1; }
 std::string failing_runtime::failed() const {
   const char* const name = plan.failed;
   return name == nullptr ? "" : name;

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 /// A layer between Fanin and the CUDA runtime, a GPU's or the simulated one: the linker hands it every call
@@ -12,12 +13,13 @@
 namespace fanin_test {
 
 /// While one lives, calls of the runtime and allocations by operator new are counted, in all threads, and one of them
-/// fails; with `and_all_later`, every call of the runtime from that on, as after a fault, and no more allocations. What
-/// a call that fails would have given up or waited for, is: CUDA says of those that they tell of earlier errors.
+/// fails, and with it the calls of the runtime after it, so many in all; as after a fault, all of them. What a call
+/// that fails would have given up or waited for, is: CUDA says of those that they tell of earlier errors.
 class failing_runtime {
  public:
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   /// The k-th from now on, 1 the next; 0 none.
-  explicit failing_runtime(std::int64_t kth, bool and_all_later = false);
+  explicit failing_runtime(std::int64_t kth, std::int64_t so_many = 1);
   ~failing_runtime();
   failing_runtime(const failing_runtime&) = delete;
   failing_runtime& operator=(const failing_runtime&) = delete;

@@ -5,12 +5,14 @@
 
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <ostream>
 #include <type_traits>
 #include <utility>
 
+#include <fanin/md_index.hpp>
 #include <fanin/reducers.hpp>
 #include <fanin/tuple.hpp>
 
@@ -28,8 +30,8 @@ bool same(T a, T b) {
   }
 }
 
-template <class T>
-bool same(const fanin::value_index<T>& a, const fanin::value_index<T>& b) {
+template <class T, class Index>
+bool same(const fanin::value_index<T, Index>& a, const fanin::value_index<T, Index>& b) {
   return same(a.value, b.value) && a.index == b.index;
 }
 
@@ -38,8 +40,8 @@ bool same(const fanin::min_max_value<T>& a, const fanin::min_max_value<T>& b) {
   return same(a.min, b.min) && same(a.max, b.max);
 }
 
-template <class T>
-bool same(const fanin::min_max_index<T>& a, const fanin::min_max_index<T>& b) {
+template <class T, class Index>
+bool same(const fanin::min_max_index<T, Index>& a, const fanin::min_max_index<T, Index>& b) {
   return same(a.min, b.min) && same(a.max, b.max) && a.min_index == b.min_index && a.max_index == b.max_index;
 }
 
@@ -62,10 +64,21 @@ void show(std::ostream& out, T x) {
   }
 }
 
-template <class T>
-void show(std::ostream& out, const fanin::value_index<T>& x) {
+inline void show_place(std::ostream& out, std::int64_t index) { out << " at " << index; }
+template <std::size_t Rank>
+void show_place(std::ostream& out, const fanin::md_index<Rank>& index) {
+  const char* before = " at (";
+  for (const std::int64_t i : index.at) {
+    out << before << i;
+    before = ", ";
+  }
+  out << ")";
+}
+
+template <class T, class Index>
+void show(std::ostream& out, const fanin::value_index<T, Index>& x) {
   show(out, x.value);
-  out << " at " << x.index;
+  show_place(out, x.index);
 }
 
 template <class T>
@@ -75,12 +88,13 @@ void show(std::ostream& out, const fanin::min_max_value<T>& x) {
   show(out, x.max);
 }
 
-template <class T>
-void show(std::ostream& out, const fanin::min_max_index<T>& x) {
+template <class T, class Index>
+void show(std::ostream& out, const fanin::min_max_index<T, Index>& x) {
   show(out, x.min);
-  out << " at " << x.min_index << " .. ";
+  show_place(out, x.min_index);
+  out << " .. ";
   show(out, x.max);
-  out << " at " << x.max_index;
+  show_place(out, x.max_index);
 }
 
 template <class... Ts>

@@ -178,6 +178,19 @@ void cuda_state::free_outgrown() noexcept {
   outgrown.clear();
 }
 
+namespace {
+
+/// Once more, where a call failed: as far as CUDA goes along.
+void wait_for_everything() noexcept {
+  try {
+    static_cast<void>(stream_after_everything());
+  } catch (const std::exception&) {
+    // Then nothing does.
+  }
+}
+
+}  // namespace
+
 void cuda_state::release() noexcept {
   try {
     if (made_context() != context) return mailboxes->leave_stream();  // all of it went with its context
@@ -196,7 +209,9 @@ void cuda_state::release() noexcept {
     if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));
     give_back_retired();
   } catch (const std::exception&) {
-    mailboxes->leave_stream();  // the context is lost, and everything in it
+    // The context is lost, and everything in it; or a call failed, and what was not freed is left where it is.
+    wait_for_everything();
+    mailboxes->leave_stream();
   }
 }
 

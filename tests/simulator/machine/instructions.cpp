@@ -243,10 +243,11 @@ void load_relaxed_16(void* value, const void* from, place here) {
   m.memory.load_own(value, from, me().of->view, me().index);
 }
 
-void* begin_update(void* address, std::size_t bytes) {
+void* begin_update(void* address, std::size_t bytes, place here) {
   const in_machine now;
   machine& m = device();
-  check_allocated(address, place::current());
+  check_allocated(address, here);
+  if (me().fibre->is_on_stack(address)) m.fault_in_thread("an atomic access to memory that is local to a thread", here);
   m.suspend_at_memory();
   m.observe(m.memory.arrived_at(address), bytes);
   m.orders.read(me(), address);

@@ -38,6 +38,11 @@ class strand {
   void resume();
   /// From inside.
   void leave();
+  /// Whether this is one of its local variables: but for those that AddressSanitizer keeps elsewhere.
+  bool is_on_stack(const void* address) const {
+    const auto* const stack = static_cast<const unsigned char*>(stack_);
+    return address >= stack && address < stack + stack_bytes_;
+  }
 
   /// What this thread did so far comes before what a thread does that acquires at the same address later.
   void release(const void* at);

@@ -6,3 +6,6 @@
 #error \
     "Fanin needs C++20: compile with -std=c++20 or later, in CMake target_compile_features(<target> PUBLIC cxx_std_20)"
 #endif
+#if !defined(__cpp_exceptions)
+#error "Fanin tells of errors by exceptions: compile this file without -fno-exceptions"
+#endif

@@ -57,7 +57,7 @@ FANIN_FUNCTION inline double converted(float x) {
   asm("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(x));
   return wide;
 #else
-  return x;
+  return static_cast<double>(x);
 #endif
 }
 
@@ -72,6 +72,22 @@ FANIN_FUNCTION constexpr int leading_zeros(Word word) {
   }
 #else
   return std::countl_zero(word);
+#endif
+}
+
+/// The upper half of the product.
+FANIN_FUNCTION constexpr std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
+}
+FANIN_FUNCTION constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#if defined(__CUDA_ARCH__)
+  return __umul64hi(a, b);
+#else
+  const std::uint64_t low_a = a & UINT32_MAX;
+  const std::uint64_t low_b = b & UINT32_MAX;
+  const std::uint64_t middle = (a >> 32) * low_b + (low_a * low_b >> 32);
+  const std::uint64_t other = low_a * (b >> 32) + (middle & UINT32_MAX);
+  return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
 #endif
 }
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
+#include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/md_places.hpp>
 #include <fanin/reduce.hpp>
 
 /// Which functors a CUDA compiler takes, or refuses without saying why, and a device cannot call.
 namespace fanin::detail {
 
-/// What the caller wrote: transform_reduce wraps it.
+/// What the caller wrote: transform_reduce and ranges of several dimensions wrap it.
 template <class F>
 struct written_functor {
   using type = F;
@@ -17,6 +20,15 @@ struct written_functor {
 template <class F, class... T>
 struct written_functor<span_transform<F, T...>> {
   using type = F;
+};
+
+template <class F, std::size_t Rank, iterate Order>
+struct written_functor<md_functor<F, Rank, Order>> {
+  using type = F;
+};
+template <class G, std::size_t Rank, iterate Order, class... R>
+struct written_functor<md_placed<G, Rank, Order, R...>> {
+  using type = G;
 };
 
 /// Whether F is the closure of a lambda without FANIN_LAMBDA, with which nvcc can name no kernel. No trait tells of

@@ -27,7 +27,8 @@ constexpr void check_reducers() {
     check_device_functor<typename Composite::finish_type>();
     static_assert(
         is_stream_ordered(Strategy::recipe),
-        "fanin: this strategy finishes on the host, and finished(g, reducers...) calls g on the device: use a "
+        "fanin: this strategy finishes on the host, and finished(g, reducers...), as places in an md_range, is for the "
+        "device: use a "
         "strategy with another grid stage (cuda_strategy::finished_by)");
   }
 }

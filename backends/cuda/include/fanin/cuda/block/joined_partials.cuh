@@ -42,19 +42,19 @@ __device__ void join_partials_in_warp(const R& reducer, typename gathering_t<R>:
 }
 
 /// Joins what a block's threads hold, as combine_by_warp_shuffle: thread 0 gets it, but for what went to the spill. Two
-/// barriers; 32 partials at of_warps; blocks of whole warps up to 1024 threads. Ends with a barrier.
+/// barriers; 32 partials at of_warps; blocks of whole warps up to 1024 threads, of which the first `warps` hold
+/// anything. Ends with a barrier.
 template <class R>
 __device__ void join_partials_in_block(const R& reducer, typename gathering_t<R>::partial_type& partial,
-                                       reducer_accumulator_t<R>& spill, void* of_warps) {
+                                       reducer_accumulator_t<R>& spill, void* of_warps, unsigned warps) {
   using partial_type = typename gathering_t<R>::partial_type;
   partial_type* const of_warp = static_cast<partial_type*>(of_warps);
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
-  const unsigned warps = blockDim.x / 32;
 
-  join_partials_in_warp(reducer, partial, spill);
+  if (warp < warps) join_partials_in_warp(reducer, partial, spill);
   if (warps > 1) {
-    if (lane == 0) of_warp[warp] = partial;
+    if (lane == 0 && warp < warps) of_warp[warp] = partial;
     __syncthreads();
     if (warp == 0) {
       partial = partial_type{};
@@ -72,7 +72,7 @@ __device__ void finish_joined(const R& reducer, reducer_state_t<R>& state, reduc
                               void* of_warps) {
   using how = gathering_t<R>;
   typename how::partial_type partial = how::drain(reducer, state);
-  join_partials_in_block(reducer, partial, spill, of_warps);
+  join_partials_in_block(reducer, partial, spill, of_warps, blockDim.x / 32);
   if (threadIdx.x == 0) how::deposit(reducer, partial, spill);
   __syncthreads();
 }

@@ -14,6 +14,7 @@ namespace fanin::detail {
 template <class Accumulator>
 struct partials_source {
   static constexpr bool has_vectors = false;
+  static constexpr std::size_t words = 1;
   static constexpr std::size_t value_size = 0;
   const Accumulator* data;
   std::int64_t count;

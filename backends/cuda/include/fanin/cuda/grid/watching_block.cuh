@@ -170,7 +170,7 @@ struct watching_block {
       const auto spill_of = [&](unsigned k) -> const auto& { return left.of_block[left.blocks[k]]; };
       partial.join_spills(spill_of, blocks_that_left);
     }
-    partial.combine();
+    partial.combine(self.count - 1);
   }
 
   /// How many blocks of a launch write to the mailbox, for the host to join; 0 where the watching block does.

@@ -49,13 +49,16 @@ struct partial_parcel : block_task<Strategy, Composite> {
       }
     });
     for_each([&]<std::size_t K>(index<K> k) {
-      if constexpr (!drains_block<K>) combine_one(k);
+      if constexpr (!drains_block<K>) combine_one(k, blockDim.x / warp_size);
     });
   }
 
-  /// Joins the parcels of the block's threads; valid in thread 0. Ends with a barrier.
-  __device__ __forceinline__ void combine() {
-    for_each([&]<std::size_t K>(index<K> k) { combine_one(k); });
+  /// Joins the parcels of the block's first `threads` threads, whose others hold nothing; valid in thread 0. Ends with
+  /// a barrier.
+  __device__ __forceinline__ void combine(unsigned threads) {
+    const unsigned all = blockDim.x / warp_size;
+    const unsigned some = (threads + warp_size - 1) / warp_size;
+    for_each([&]<std::size_t K>(index<K> k) { combine_one(k, some < all ? some : all); });
   }
 
   /// In threads that hold nothing yet.
@@ -111,9 +114,9 @@ struct partial_parcel : block_task<Strategy, Composite> {
           return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(by, get<K>(parcel)));
         }
         gathering<K>::deposit(by, get<K>(parcel), get<K>(*spill));
-        return result_value(by, get<K>(*spill));
+        return detail::result_value(by, get<K>(*spill));
       } else {
-        return result_value(by, get<K>(parcel));
+        return detail::result_value(by, get<K>(parcel));
       }
     };
     return
@@ -131,18 +134,12 @@ struct partial_parcel : block_task<Strategy, Composite> {
   template <std::size_t K>
   static constexpr bool has_spill = Composite::template has_spill<K>;
   template <std::size_t K>
-  static constexpr bool drains_block = [] {
-    if constexpr (has_spill<K>) {
-      return gathering<K>::drains_block;
-    } else {
-      return false;
-    }
-  }();
+  static constexpr bool drains_block = gathering<K>::drains_block;
 
   template <std::size_t K>
-  __device__ __forceinline__ void combine_one(index<K>) {
+  __device__ __forceinline__ void combine_one(index<K>, [[maybe_unused]] unsigned warps) {
     if constexpr (has_spill<K>) {
-      join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address());
+      join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address(), warps);
     } else {
       combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
     }

@@ -24,7 +24,7 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
   } else if constexpr (is_alone<Strategy>) {
     gather_alone<units_in_flight_alone<Source>(recipe)>(source, c, state);
   } else if constexpr (is_wide) {
-    gather_vectorised<units_in_flight<Source>(recipe)>(source, c, state);
+    gather_vectorised<units_in_flight<Source>(recipe, finishes_in_spill<Strategy, Composite>)>(source, c, state);
   } else if constexpr (recipe.thread == thread::grid_stride) {
     gather_grid_stride(source, c, state);
   } else {

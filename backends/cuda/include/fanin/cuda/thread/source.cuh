@@ -10,12 +10,13 @@
 
 #include <fanin/batch.hpp>
 #include <fanin/cuda/recipe.hpp>
+#include <fanin/detail/md_functor.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/tuple.hpp>
 
 /// What a thread gathers from. A source has `count` elements and accumulate(composite, state, i) for 0 <= i < count;
-/// one that is contiguous has 16-byte vectors too.
+/// one that is contiguous has 16-byte vectors too, another says of how many `words` that is which it reads through.
 namespace fanin::detail {
 
 /// The type of f(i), if f has that form.
@@ -29,10 +30,17 @@ struct value_of_index<F> {
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
 };
 
+/// Of how many words a functor is; of one over several dimensions, without what all of them hold alike.
+template <class F>
+inline constexpr std::size_t words_of = (sizeof(F) + sizeof(void*) - 1) / sizeof(void*);
+template <class F, std::size_t Rank, iterate Order>
+inline constexpr std::size_t words_of<md_functor<F, Rank, Order>> = words_of<F>;
+
 /// A functor over the indices first, first + 1, ...
 template <class F>
 struct index_source {
   static constexpr bool has_vectors = false;
+  static constexpr std::size_t words = words_of<F>;
   using value_type = typename value_of_index<F>::type;
   static constexpr std::size_t value_size = [] {
     if constexpr (std::is_void_v<value_type>) {
@@ -226,13 +234,27 @@ inline constexpr bool is_one_array = false;
 template <class T>
 inline constexpr bool is_one_array<span_source<T>> = true;
 
-/// How many vectors or indices a thread has in flight: as many loads for several arrays as for one.
+/// How many elements that are read one by one a thread has in flight where all threads that a device holds run: as many
+/// as bring what `elements` calls of a functor of one word do. One of several words is taken to read a value for each.
+/// Those that write have one call's loads in flight at a time, and need the registers of few calls, so that all threads
+/// do run. On an H200, q = A p with p.q over 2^24 doubles (3 words): 173 us with one call, 208 with two, 212 with
+/// eight; x and r updated with r.r (8 words): 288, 318, 317; x.y of 2^24 floats (2 words), which only reads: 97.7 with
+/// eight, 97.2 with four, 98.3 with two, 103.9 with one.
 template <class Source>
-constexpr int units_in_flight(const cuda_recipe& recipe) {
+constexpr int elements_in_flight(int elements) {
+  if (Source::words == 1) return elements;
+  constexpr std::size_t floats = Source::value_size == 0 ? 2 : (Source::value_size + sizeof(float) - 1) / sizeof(float);
+  return std::max(elements / static_cast<int>(Source::words * floats), 1);
+}
+
+/// How many vectors or elements a thread has in flight: as many loads for several arrays as for one. A grid of few
+/// threads has as many elements as the recipe says.
+template <class Source>
+constexpr int units_in_flight(const cuda_recipe& recipe, bool has_few_threads) {
   if constexpr (Source::has_vectors) {
     return std::max(recipe.loads / Source::arrays, 1);
   } else {
-    return recipe.elements;
+    return has_few_threads ? recipe.elements : elements_in_flight<Source>(recipe.elements);
   }
 }
 
@@ -240,8 +262,8 @@ constexpr int units_in_flight(const cuda_recipe& recipe) {
 template <class Source>
 constexpr int units_in_flight_alone(const cuda_recipe& recipe) {
   constexpr int most_indices = 4;
-  return Source::has_vectors ? units_in_flight<Source>(recipe)
-                             : std::min(units_in_flight<Source>(recipe), most_indices);
+  const int units = units_in_flight<Source>(recipe, true);
+  return Source::has_vectors ? units : std::min(units, most_indices);
 }
 
 /// Whether Count values of a source can be held before they are folded.

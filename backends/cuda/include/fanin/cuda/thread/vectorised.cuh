@@ -105,6 +105,20 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
         c, state, mine, left, round, [&](std::int64_t at, tile& t) { load(at, t.v); },
         [&](const tile& t, std::int64_t at) { return source.batch(t.v, at, blockDim.x, Loads); });
     done = count - left;
+  } else if constexpr (Composite::loads_ahead) {
+    if (done + round <= count) {
+      vector v[Loads];
+      load(mine, v);
+#pragma unroll 1
+      for (; done + round <= count; done += round, mine += round) {
+        vector next[Loads];
+        load(done + 2 * round <= count ? mine + round : mine, next);
+        all_loads_first();
+        source.fold(c, state, v, mine, blockDim.x, Loads);
+#pragma unroll
+        for (int k = 0; k < Loads; ++k) v[k] = next[k];
+      }
+    }
   } else {
 #pragma unroll 1
     for (; done + round <= count; done += round, mine += round) {
