@@ -135,6 +135,60 @@ void expect_brim(const host::exact_loops<T>& with, int least) {
     }
   }
 }
+TEST_P(exact_loops, products_of_many_binades_go_into_more_bins) {
+  struct {
+    int binades;
+    int bins;
+  } const cases[] = {{12, 3}, {30, 4}, {50, 5}, {70, 6}, {100, 0}};
+  for (const auto& [binades, bins] : cases) {
+    std::vector<double> x = of_range<double>(20'000, -binades / 2, binades / 2, 3);
+    for (double& value : x) {  // with the largest fraction, so that bins are as full as they get
+      value = std::ldexp(2 - 0x1p-52, std::ilogb(value));
+    }
+    const std::string what = "squares of " + std::to_string(binades) + " binades";
+    expect_products<double>(of<double>(), x, x, what);
+    host::exact_state<host::digits_of_products> state;
+    of<double>().add_products(state, x.data(), x.data(), 20'000);
+    if (GetParam() != level::baseline) {  // which has no fused multiply-add
+      EXPECT_EQ(state.bins, bins) << what;
+    }
+    EXPECT_EQ(state.table == nullptr, state.bins > 0) << what;
+  }
+}
+TEST_P(exact_loops, outliers_take_no_bin_unless_they_are_many) {
+  constexpr std::size_t n = 1 << 17;
+  const auto narrow = of_range<float>(n, 0, 3, 1);
+  const auto others = of_range<float>(n, 60, 100, 2);
+  for (const std::size_t often : {30, 100}) {  // of which the sample, every 2048th, has none
+    const auto x = mixed(narrow, others, often);
+    expect_sum<float>(of<float>(), x, "with outliers in " + std::to_string(often));
+    host::exact_state<host::digits_of_sum> state;
+    of<float>().add(state, x.data(), n);
+    EXPECT_EQ(state.bins == 1, often == 100);
+  }
+}
+TEST_P(exact_loops, so_many_elements_pay_for_a_table) {
+  const auto x = of_all_exponents<float>(511 + 512, 6);
+  for (const std::int64_t n : {511, 512}) {
+    host::exact_state<host::digits_of_sum> state;
+    of<float>().add(state, x.data(), n);
+    EXPECT_EQ(state.table != nullptr, n == 512);
+    of<float>().add(state, x.data() + n, 511);
+    EXPECT_NE(state.table, nullptr);
+    of<float>().finish(state);
+    EXPECT_EQ(state.table, nullptr);
+  }
+}
+/// What blocks of f's values are: no call goes far enough to look again by itself.
+TEST_P(exact_loops, calls_with_numbers_of_another_range_take_more_bins) {
+  const std::vector<double> narrow = of_range<double>(1'000, -2, 2, 4);
+  const std::vector<double> wide = of_range<double>(1'000, -35, 35, 5);
+  host::exact_state<host::digits_of_sum> state;
+  of<double>().add(state, narrow.data(), 1'000);
+  EXPECT_EQ(state.bins, 2);
+  for (int k = 0; k < 3; ++k) of<double>().add(state, wide.data(), 1'000);
+  EXPECT_EQ(state.bins, 3);
+}
 TEST_P(exact_loops, bins_full_of_the_largest_numbers) {
   for (const int least : {-35, -34, -79, -123}) expect_brim(of<double>(), least);
   for (const int least : {-22, -21, -68, -114}) expect_brim(of<float>(), least);
@@ -154,6 +208,7 @@ TEST_P(exact_loops, tables_full_of_the_largest_fractions) {
   for (std::size_t i = 0; i < n; i += 1024) y[i] = std::ldexp(1.5F, static_cast<int>(i / 1024 * 37 % 250) - 125);
   expect_sum<double>(of<double>(), x, "largest fractions");
   expect_sum<float>(of<float>(), y, "largest fractions");
+  expect_products<double>(of<double>(), x, x, "squares of the largest fractions");
 }
 
 template <class T>

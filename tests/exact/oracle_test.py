@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exact sums against Python: oracle_test.py PROGRAM. Writes cases, lets oracle_program answer them with 1, 2 and 7 threads,
-and compares bits with math.fsum, where it gives an answer, and with fractions.Fraction."""
+"""Exact sums against Python: oracle_test.py PROGRAM [THREADS...]. Writes cases, lets oracle_program answer them with so many
+threads (1, 2 and 7), and compares bits with math.fsum, where it gives an answer, and with fractions.Fraction."""
 
 import math
 import os
@@ -212,13 +212,14 @@ def write(cases, path):
 
 def main():
     program = sys.argv[1]
+    numbers_of_threads = [int(word) for word in sys.argv[2:]] or [1, 2, 7]
     cases = all_cases()
     wanted = [expected(*case) for case in cases]
     failures = 0
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "cases")
         write(cases, path)
-        for threads in (1, 2, 7):
+        for threads in numbers_of_threads:
             environment = dict(
                 os.environ, OMP_NUM_THREADS=str(threads), KOKKOS_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive"
             )
@@ -236,8 +237,8 @@ def main():
                     if failures <= 20:
                         print(f"case {number}, {kind} of {len(x)}, {threads} threads: expected {want:x}, got {line}")
     if failures > 0:
-        sys.exit(f"{failures} of {len(cases)} cases, each with three numbers of threads, are wrong")
-    print(f"{len(cases)} cases, with 1, 2 and 7 threads, agree to the bit")
+        sys.exit(f"{failures} of {len(cases)} cases, each with {numbers_of_threads} threads, are wrong")
+    print(f"{len(cases)} cases, with {numbers_of_threads} threads, agree to the bit")
 
 
 if __name__ == "__main__":

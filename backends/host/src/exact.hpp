@@ -50,34 +50,27 @@ void empty_bins(State& state) {
     for (int lane = 0; lane < Source::vectors * width<double>; ++lane) {
       sum += state.held[k][lane];
     }
-    const auto magnitude = static_cast<unsigned __int128>(sum < 0 ? -sum : sum);
-    add_magnitude(state.digits, magnitude, unit_of<Source>(state.top, k), sum < 0);
+    add_sum(state.digits, sum, unit_of<Source>(state.top, k));
   }
 }
 
+/// What is in the table, to the digits; it keeps it.
 template <class Source, class State>
-void empty_table(State& state) {
-  using table = exact_table<typename Source::number_type>;
-  std::uint64_t* const of = state.table;
+void read_table(State& state) {
+  using table = typename Source::table;
+  const std::uint64_t* const of = state.table;
   if (of == nullptr || state.in_table == 0) return;
-  const auto sum_of = [&](int field) {
-    const auto of_sign = [&](int at) {
-      const unsigned __int128 numbers = field > 0 ? table::numbers(of, at) : 0;
-      return static_cast<__int128>(table::fractions(of, at) + (numbers << table::fraction_bits));
-    };
-    return of_sign(field) - of_sign(field + table::fields);
-  };
-  for (int at = 0; at < table::fields - 2; at += 32) {
-    __int128 sum = 0;
-    for (int k = 31; k >= 0; --k) {
-      const int field = at + k + 1;
-      sum = 2 * sum + (field < table::fields - 1 ? sum_of(field) : 0);
+  __int128 sum = 0;
+  for (int at = 0; at < table::sums; at += 32) {
+    std::uint64_t digit = 0;
+    for (int k = 0; k < 32; k += table::at_once) {
+      if (at + k < table::sums) sum += table::sum(of, at + k);
+      digit |= (static_cast<std::uint64_t>(sum) & ((1 << table::at_once) - 1)) << k;
+      sum >>= table::at_once;
     }
-    if (at == 0) sum += sum_of(0);
-    if (sum != 0)
-      add_magnitude(state.digits, static_cast<unsigned __int128>(sum < 0 ? -sum : sum), table::lowest + at, sum < 0);
+    add_sum(state.digits, digit, table::lowest + at);
   }
-  __builtin_memset(of, 0, table::words * sizeof(*of));
+  add_sum(state.digits, sum, table::lowest + (table::sums + 31) / 32 * 32);
   state.in_table = 0;
 }
 
@@ -127,7 +120,7 @@ void look(State& state, const Source& from, std::int64_t n, int least_bins) {
   state.until_look = look_every;
   state.missed = 0;
   state.bins = 0;
-  if (Source::is_slow || least_bins > Source::most_bins) return;
+  if (!Source::has_bins || least_bins > Source::most_bins) return;
   const sample<Source> of(from, n);
   for (int bins = least_bins; bins <= Source::most_bins; ++bins) {
     const int range = -lowest_of<Source>(bins, 0);
@@ -201,7 +194,7 @@ __attribute__((noinline)) void take_in_bins(State& state, Source from, std::int6
 /// Infinities and NaN that have got into the table among these elements are counted instead.
 template <class Source, class State>
 void take_specials_out(State& state, const Source& from, std::int64_t n) {
-  using table = exact_table<typename Source::number_type>;
+  using table = typename Source::table;
   constexpr int positive = table::fields - 1;
   constexpr int negative = positive + table::fields;
   if ((table::numbers(state.table, positive) | table::numbers(state.table, negative)) == 0) return;
@@ -214,32 +207,29 @@ void take_specials_out(State& state, const Source& from, std::int64_t n) {
 
 /// Elements of any range.
 template <class Source, class State>
-__attribute__((noinline)) void take_in_table(State& state, const Source& all, std::int64_t n) {
-  using table_type = exact_table<typename Source::number_type>;
-  if (state.table == nullptr && state.in_table >= table_type::words / 2 && !Source::is_slow) {
-    state.table = static_cast<std::uint64_t*>(std::calloc(table_type::words, sizeof(std::uint64_t)));
+__attribute__((noinline)) void take_in_table(State& state, Source from, std::int64_t n) {
+  using table = typename Source::table;
+  constexpr int group = group_of<typename Source::element>;
+  if (state.table == nullptr && state.in_table + n >= table::worth) {
+    state.table = static_cast<std::uint64_t*>(std::calloc(table::words, sizeof(std::uint64_t)));
     state.in_table = 0;
   }
-  std::uint64_t* const table = state.table;
-  if (table != nullptr && state.in_table + Source::numbers * n > table_room) empty_table<Source>(state);
-  state.in_table += Source::numbers * n;
-  if (table == nullptr) {
-    for (std::int64_t i = 0; i < n; ++i) all.add_one(state.digits, i);
-    return;
+  if (state.table != nullptr && state.in_table + n > table_room) {
+    read_table<Source>(state);
+    __builtin_memset(state.table, 0, table::words * sizeof(std::uint64_t));
   }
-  constexpr int group = group_of<typename Source::element>;
-  Source from = all;
-  std::int64_t left = n;
-  for (; left >= group; left -= group) {
+  state.in_table += n;
+  const std::int64_t in_groups = state.table != nullptr ? n / group * group : 0;
+  for (std::int64_t i = in_groups; i < n; ++i) from.add_one(state.digits, i);
+  const Source all = from;
+  for (std::int64_t i = 0; i < in_groups; i += group) {
     from.prefetch();
-    for (int i = 0; i < group; i += 4) {
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) from.add_to_table(table, state.digits, i + k, k);
-    }
+    from.add_group_to_table(state.table, state.digits);
     from.skip(group);
   }
-  for (int i = 0; i < left; ++i) from.add_to_table(table, state.digits, i, 0);
-  take_specials_out(state, all, n);
+  if constexpr (table::takes_specials) {
+    if (in_groups > 0) take_specials_out(state, all, in_groups);
+  }
 }
 
 template <int Bins, class Source, class State>
@@ -266,17 +256,17 @@ void take_exactly(State& state, Source from, std::int64_t n) {
     return;
   }
   while (n > 0) {
-    if (state.until_look <= 0) look(state, from, n < look_every ? n : look_every, Source::least_bins);
+    if (state.missed > 64 + (look_every - state.until_look) / 48) {
+      look(state, from, n < look_every ? n : look_every, state.bins + 1);
+    } else if (state.until_look <= 0) {
+      look(state, from, n < look_every ? n : look_every, Source::least_bins);
+    }
     std::int64_t size = n < state.until_look ? n : state.until_look;
     if (size > piece) size = piece;
     take_as_chosen<Source::least_bins>(state, from, size);
     from.skip(size);
     n -= size;
     state.until_look -= size;
-    const std::int64_t often = state.bins < Source::most_bins ? 256 : 48;
-    if (state.missed > 64 + (look_every - state.until_look) / often && n > 0) {
-      look(state, from, n < look_every ? n : look_every, state.bins + 1);
-    }
   }
 }
 
@@ -291,7 +281,9 @@ void add_products_exactly(typename exact_loops<T>::products_state& into, const T
 template <class Source, class State>
 void finish_exactly(State& state) {
   empty_bins<Source>(state);
-  empty_table<Source>(state);
+  read_table<Source>(state);
+  std::free(state.table);
+  state.table = nullptr;
   carry(state.digits);
 }
 

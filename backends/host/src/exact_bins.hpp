@@ -55,9 +55,9 @@ struct number_range {
   /// The numbers that are in the range, and 0 for others, whose bits are noted.
   vector<T> inside(vector<T> x, exact_bits& left_out) const {
     const auto bits = reinterpret_cast<exact_bits>(x);
-    const exact_bits out = outside(x);
-    left_out |= bits & out;
-    return reinterpret_cast<vector<T>>(bits & ~out);
+    const exact_bits kept = keep_inside(bits);
+    left_out |= bits ^ kept;
+    return reinterpret_cast<vector<T>>(kept);
   }
   /// All bits set in those that are not.
   exact_bits outside(vector<T> x) const {
@@ -69,6 +69,22 @@ struct number_range {
   }
 
  private:
+#if FANIN_HOST_VECTOR_BYTES == 64  // a mask for each number, which g++ otherwise makes a vector of
+  exact_bits keep_inside(exact_bits x) const {
+    const auto lifted = reinterpret_cast<__m512i>((reinterpret_cast<words>(x) & no_sign) + up);
+    const auto bits = reinterpret_cast<__m512i>(x);
+    if constexpr (is_float) {
+      const __mmask16 is_inside = _mm512_cmple_epi32_mask(lifted, _mm512_set1_epi32(limit));
+      return reinterpret_cast<exact_bits>(_mm512_maskz_mov_epi32(is_inside, bits));
+    } else {
+      const __mmask8 is_inside = _mm512_cmple_epi64_mask(lifted, _mm512_set1_epi64(limit));
+      return reinterpret_cast<exact_bits>(_mm512_maskz_mov_epi64(is_inside, bits));
+    }
+  }
+#else
+  exact_bits keep_inside(exact_bits x) const { return x & ~outside(reinterpret_cast<vector<T>>(x)); }
+#endif
+
   static words upper_halves(words x) {
     if constexpr (sizeof(words) == 16) {
 #if defined(__clang__)
@@ -98,10 +114,17 @@ inline __attribute__((always_inline)) void take_into_bins(exact_vector (&bin)[Bi
 template <class T>
 bool has_number(exact_bits x) {
   typedef std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t> word;
-  const auto rest = reinterpret_cast<exact_bits>(reinterpret_cast<vector<word>>(x) << 1);
+  constexpr auto no_sign = static_cast<word>(-1) >> 1;
+  const auto rest = reinterpret_cast<exact_bits>(reinterpret_cast<vector<word>>(x) & no_sign);
+#if FANIN_HOST_VECTOR_BYTES == 64
+  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(rest), reinterpret_cast<__m512i>(rest)) != 0;
+#elif FANIN_HOST_VECTOR_BYTES == 32
+  return _mm256_testz_si256(reinterpret_cast<__m256i>(rest), reinterpret_cast<__m256i>(rest)) == 0;
+#else
   std::uint64_t any = 0;
   for (int k = 0; k < width<double>; ++k) any |= rest[k];
   return any != 0;
+#endif
 }
 
 /// A bit for each number of T of which all bits are set.

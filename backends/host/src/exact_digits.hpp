@@ -17,6 +17,11 @@ void add_magnitude(Digits& to, unsigned __int128 magnitude, int exponent, bool i
   if (high != 0) add(4, high);
 }
 
+template <class Digits>
+void add_sum(Digits& to, __int128 sum, int exponent) {
+  add_magnitude(to, static_cast<unsigned __int128>(sum < 0 ? -sum : sum), exponent, sum < 0);
+}
+
 /// A double's bits, split. Those of infinities and NaN have field 2047.
 struct parts {
   std::uint64_t magnitude;

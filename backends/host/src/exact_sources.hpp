@@ -52,6 +52,14 @@ void prefetch_group(const T* x) {
   for (int k = 0; k < 4; ++k) __builtin_prefetch(reinterpret_cast<const char*>(x) + 4096 + 64 * k);
 }
 
+template <class Word>
+void store(Word* to, exact_bits x) {
+  __builtin_memcpy(to, &x, sizeof(x));
+}
+/// Infinities and NaN.
+inline exact_bits is_special(exact_bits x) {
+  return reinterpret_cast<exact_bits>((x & 0x7ff0'0000'0000'0000) == 0x7ff0'0000'0000'0000);
+}
 inline exact_bits is_zero(exact_vector x) { return reinterpret_cast<exact_bits>(x == 0); }
 
 /// Elements of an array. `digits` is the number of bits from the first of a number to the lowest that it can have.
@@ -60,10 +68,10 @@ struct exact_elements;
 
 template <>
 struct exact_elements<double> {
-  static constexpr bool is_slow = false;  ///< whether all are taken one by one
-  static constexpr int numbers = 1;       ///< that are added of each
+  static constexpr bool has_bins = true;
   using element = double;
   using number_type = double;
+  using table = exact_table<double>;
   static constexpr int digits = 53;
   static constexpr int bin_width = 44;
   static constexpr int least_bins = 2;
@@ -82,10 +90,11 @@ struct exact_elements<double> {
   void add_one(Digits& to, std::int64_t i) const {
     add_number(to, x[i]);
   }
-  /// Adds an element to the table, or to the digits.
+  /// Adds so many elements as are looked at together to the table, or to the digits.
   template <class Digits>
-  void add_to_table(std::uint64_t* table, Digits&, std::int64_t i, int) const {
-    exact_table<double>::add(table, x[i]);
+  void add_group_to_table(std::uint64_t* sums, Digits&) const {
+#pragma GCC unroll 4
+    for (int i = 0; i < group_of<double>; ++i) table::add(sums, x[i]);
   }
 
   /// Which of a vector's numbers are not in the range, and not 0.
@@ -106,10 +115,10 @@ struct exact_elements<double> {
 
 template <>
 struct exact_elements<float> {
-  static constexpr bool is_slow = false;
-  static constexpr int numbers = 1;
+  static constexpr bool has_bins = true;
   using element = float;
   using number_type = float;
+  using table = exact_table<float>;
   static constexpr int digits = 24;
   static constexpr int bin_width = 46;
   static constexpr int least_bins = 1;
@@ -129,8 +138,23 @@ struct exact_elements<float> {
     add_number(to, static_cast<double>(x[i]));
   }
   template <class Digits>
-  void add_to_table(std::uint64_t* table, Digits&, std::int64_t i, int turn) const {
-    exact_table<float>::add(table + 512 * turn, x[i]);
+  void add_group_to_table(std::uint64_t* sums, Digits&) const {
+    constexpr int group = group_of<float>;
+    std::uint64_t number[group];
+    std::uint64_t at[group];
+    for (int i = 0; i < group; i += width<float>) {
+      const auto pairs = reinterpret_cast<exact_bits>(load(x + i));
+      const table::parts even = table::split(pairs & 0xffff'ffff);
+      const table::parts odd = table::split(pairs >> 32);
+      store(number + i, even.number);
+      store(number + i + width<double>, odd.number);
+      store(at + i, even.at);
+      store(at + i + width<double>, odd.at);
+    }
+    for (int i = 0; i < group; i += 4) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[512 * k + at[i + k]] += number[i + k];
+    }
   }
 
   exact_bits left_out(std::int64_t i, const number_range<float>& range) const {
@@ -155,10 +179,10 @@ struct exact_products;
 
 template <>
 struct exact_products<float> {
-  static constexpr bool is_slow = false;
-  static constexpr int numbers = 1;
+  static constexpr bool has_bins = true;
   using element = float;
   using number_type = double;
+  using table = exact_table<double>;
   static constexpr int digits = 48;
   static constexpr int bin_width = 44;
   static constexpr int least_bins = 2;
@@ -179,8 +203,9 @@ struct exact_products<float> {
     add_number(to, number(i));
   }
   template <class Digits>
-  void add_to_table(std::uint64_t* table, Digits&, std::int64_t i, int) const {
-    exact_table<double>::add(table, number(i));
+  void add_group_to_table(std::uint64_t* sums, Digits&) const {
+#pragma GCC unroll 4
+    for (int i = 0; i < group_of<float>; ++i) table::add(sums, number(i));
   }
 
   exact_bits left_out(std::int64_t i, const number_range<double>& range) const {
@@ -202,14 +227,14 @@ struct exact_products<float> {
 /// product's first: both are exact while no exponent is near an end.
 template <>
 struct exact_products<double> {
-  static constexpr bool is_slow = !has_fused_multiply_add;
-  static constexpr int numbers = 2;
+  static constexpr bool has_bins = has_fused_multiply_add;
   using element = double;
   using number_type = double;
+  using table = exact_product_table;
   static constexpr int digits = 106;
   static constexpr int bin_width = 44;
   static constexpr int least_bins = 3;
-  static constexpr int most_bins = 4;
+  static constexpr int most_bins = 6;
   static constexpr int vectors = 2;
   static constexpr int lowest = -1000;
   static constexpr int least = -895;
@@ -226,14 +251,26 @@ struct exact_products<double> {
     add_product(to, x[i], y[i]);
   }
   template <class Digits>
-  void add_to_table(std::uint64_t* table, Digits& otherwise, std::int64_t i, int) const {
-    const double product = number(i);
-    const number_range<double> range(least, highest);
-    if (range.has(product)) {
-      exact_table<double>::add(table, product);
-      exact_table<double>::add(table, __builtin_fma(x[i], y[i], -product));
+  void add_group_to_table(std::uint64_t* sums, Digits& otherwise) const {
+    constexpr int group = group_of<double>;
+    std::int64_t first[group];
+    std::int64_t second[group];
+    std::uint64_t at[group];
+    exact_bits special = {};
+    for (int i = 0; i < group; i += width<double>) {
+      const auto a = reinterpret_cast<exact_bits>(load(x + i));
+      const auto b = reinterpret_cast<exact_bits>(load(y + i));
+      special |= is_special(a) | is_special(b);
+      const table::factors of = table::split(a, b);
+      store(first + i, of.x);
+      store(second + i, of.y);
+      store(at + i, of.at);
+    }
+    if (has_number<double>(special)) [[unlikely]] {
+      for (int i = 0; i < group; ++i) add_one(otherwise, i);
     } else {
-      add_product(otherwise, x[i], y[i]);
+#pragma GCC unroll 4
+      for (int i = 0; i < group; ++i) table::add(sums, at[i], first[i], second[i]);
     }
   }
 

@@ -44,10 +44,10 @@ vector<T> load_once(const T* from) {
 //
 #include "extremes.hpp"
 //
-#include "exact_digits.hpp"
-#include "exact_table.hpp"
-//
 #include "exact_bins.hpp"
+#include "exact_digits.hpp"
+//
+#include "exact_table.hpp"
 //
 #include "exact_sources.hpp"
 //

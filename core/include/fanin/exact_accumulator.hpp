@@ -80,7 +80,8 @@ class basic_exact_accumulator {
     carry();
   }
 
-  /// The sum, rounded once to nearest, ties to even; beyond the largest number infinity; zero is +0. NaN if any element
+  /// The sum, rounded once to nearest, ties to even; beyond the largest number infinity; zero is +0, and
+  /// what rounds to zero keeps its sign. NaN if any element
   /// was one, or infinities of both signs were added; else the infinity that was.
   FANIN_FUNCTION double value() const { return value_as<double>(); }
   template <detail::exact_element T>
@@ -194,16 +195,12 @@ class basic_exact_accumulator {
   /// `workers` who do it at once. Up to 2^20 accumulators.
   template <class Of>
   FANIN_FUNCTION void merge_shared(const Of& of, unsigned count, unsigned worker, unsigned workers) {
-    constexpr unsigned parts = Limbs + 1;
+    constexpr unsigned parts = Limbs + 3;
     const unsigned groups = workers > parts ? workers / parts : 1;
     for (unsigned share = worker; share < groups * parts; share += workers) {
       const unsigned i = share % parts;
       const unsigned group = share / parts;
-      if (i < Limbs) {
-        merge_digit_shared(of, count, static_cast<int>(i), group, groups);
-      } else {
-        for (unsigned k = group; k < count; k += groups) merge_specials_shared(of(k));
-      }
+      merge_word_shared(of, count, static_cast<int>(i), group, groups);
     }
   }
 
@@ -216,29 +213,33 @@ class basic_exact_accumulator {
   static constexpr std::int64_t largest_top =
       std::int64_t{1} << ((Lowest <= -2148 ? 2048 : 1024) + 63 - Lowest - digit_bits * (Limbs - 1));
 
+  /// Where a digit stands, or behind these how often there was an infinity or a NaN.
+  FANIN_FUNCTION std::int64_t& word(int i) {
+    return i < Limbs ? limb_[i] : i == Limbs ? positive_infinities_ : i == Limbs + 1 ? negative_infinities_ : nans_;
+  }
   template <class Of>
-  FANIN_FUNCTION void merge_digit_shared(const Of& of, unsigned count, int i, unsigned first, unsigned step) {
+  FANIN_FUNCTION void merge_word_shared(const Of& of, unsigned count, int i, unsigned first, unsigned step) {
+    const auto offset = reinterpret_cast<const unsigned char*>(&word(i)) - reinterpret_cast<const unsigned char*>(this);
+    const auto word_of = [&](unsigned k) {
+      return *reinterpret_cast<const std::int64_t*>(reinterpret_cast<const unsigned char*>(&of(k)) + offset);
+    };
     std::int64_t low = 0;
     std::int64_t high = 0;
-    constexpr int at_once = 8;  // loads that do not wait for each other
+    constexpr int at_once = 8;  // loads without a condition, which do not wait for each other
     for (unsigned k = first; k < count; k += at_once * step) {
       std::int64_t held[at_once];
       detail::unrolled<at_once>([&](int j) {
         const unsigned at = k + static_cast<unsigned>(j) * step;
-        held[j] = at < count ? of(at).limb_[i] : 0;
+        held[j] = word_of(at < count ? at : k);
       });
       detail::unrolled<at_once>([&](int j) {
+        if (k + static_cast<unsigned>(j) * step >= count) return;
         low += i < Limbs - 1 ? held[j] & digit_mask : held[j];
         high += i < Limbs - 1 ? held[j] >> digit_bits : 0;
       });
     }
-    if (low != 0) fanin::atomic_fetch_add(limb_[i], low);
+    if (low != 0) fanin::atomic_fetch_add(word(i), low);
     if (high != 0) fanin::atomic_fetch_add(limb_[i + 1], high);
-  }
-  FANIN_FUNCTION void merge_specials_shared(const basic_exact_accumulator& from) {
-    if (from.positive_infinities_ != 0) fanin::atomic_fetch_add(positive_infinities_, std::int64_t{1});
-    if (from.negative_infinities_ != 0) fanin::atomic_fetch_add(negative_infinities_, std::int64_t{1});
-    if (from.nans_ != 0) fanin::atomic_fetch_add(nans_, std::int64_t{1});
   }
 
   template <class Mode>

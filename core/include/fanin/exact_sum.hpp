@@ -186,30 +186,36 @@ struct make_square {
 template <class Exec, class F, class X, class... Y>
 element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
   using object = std::remove_cvref_t<Exec>;
-  const auto handle = handle_of(std::forward<Exec>(exec));
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto products = make_transform<object>(handle, call, count, f, xs, ys...);
-  return parallel_reduce(range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
+  const auto products = detail::make_transform<object>(handle, call, count, f, xs, ys...);
+  return fanin::parallel_reduce(range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
 }
 
 template <class Exec, class F, class X, class... Y>
 void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
   using object = std::remove_cvref_t<Exec>;
-  const auto handle = handle_of(std::forward<Exec>(exec));
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
   std::int64_t count = 0;
-  const auto products = make_transform<object>(handle, call, count, f, xs, ys...);
-  parallel_reduce_into(out, range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
+  const auto products = detail::make_transform<object>(handle, call, count, f, xs, ys...);
+  fanin::parallel_reduce_into(out, range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
 }
 
 }  // namespace detail
 
 /// The true sum of float or double values, rounded once to nearest: the same bits for every order, backend, grid and
-/// number of threads. Of std::complex of them: the two parts, each as said. Infinity beyond the largest number; a zero
-/// is +0; infinities and NaN as adding one after the other would give. Up to 2^63 elements. An empty range: +0. Result:
-/// T, the other of float and double, or exact_accumulator, which can be merged with others, stored and sent. `acc&` of
-/// a functor binds to exact_sum::thread_state, which has add(x), += and -=.
-template <class T, class Result = T>
-struct exact_sum;
+/// number of threads. Of std::complex of them: the two parts, each as said. Infinity beyond the largest number; a sum
+/// of zero is +0, one that rounds to zero keeps its sign; infinities and NaN as adding one after the other would give.
+/// Up to 2^63 elements. An empty range: +0. Result: T, the other of float and double, or exact_accumulator, which can
+/// be merged with others, stored and sent. `acc&` of a functor binds to exact_sum::thread_state, which has add(x), +=
+/// and -=.
+template <class T = detail::no_type, class Result = T>
+struct exact_sum {
+  static_assert(
+      detail::dependent_false<T>,
+      "fanin: exact_sum<T> is of float, double, or std::complex of them, and gives T; of float and double also "
+      "the other one, or fanin::exact_accumulator (integers: fanin::sum is exact, in std::int64_t say)");
+};
 
 template <detail::exact_element T, class Result>
   requires(detail::exact_element<Result> || std::same_as<Result, exact_accumulator>)
@@ -271,6 +277,32 @@ template <class Exec, detail::array X>
 void exact_norm2_squared_into(detail::element_t<X>* out, Exec&& exec, const X& xs) {
   detail::reduce_products_into(out, std::forward<Exec>(exec), "fanin::exact_norm2_squared_into",
                                detail::make_square<detail::element_t<X>>{}, xs);
+}
+
+/// What fits none of these is refused in words: any other overload is the better one.
+template <class Call = void>
+auto exact_dot(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: exact_dot takes an execution object and two arrays of one type, of float or double: "
+                "exact_dot(exec, xs, ys)");
+}
+template <class Call = void>
+auto exact_norm2_squared(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: exact_norm2_squared takes an execution object and an array, of float or double: "
+                "exact_norm2_squared(exec, xs)");
+}
+template <class Call = void>
+auto exact_dot_into(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: exact_dot_into takes a pointer to an element, an execution object and two arrays of one type, "
+                "of float or double: exact_dot_into(out, exec, xs, ys)");
+}
+template <class Call = void>
+auto exact_norm2_squared_into(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: exact_norm2_squared_into takes a pointer to an element, an execution object and an array, of "
+                "float or double: exact_norm2_squared_into(out, exec, xs)");
 }
 
 }  // namespace fanin

@@ -51,6 +51,9 @@
 /// cleared and joined, which pays where atomics are slow: of 8 bytes, not of 4, in an H200's shared memory
 /// (docs/adr/0009).
 ///
+/// Where loads_ahead says so, a CUDA thread that goes through an array loads its next elements before it folds those
+/// that it has: for folds that take about as long as their loads.
+///
 /// With gathering_with_partials blocks hand each other something small, too, and the spill only where something is in
 /// it:
 ///   partial_type                           small (64 bytes or so), trivially copyable; holds nothing as it is made
@@ -81,6 +84,8 @@ struct gathering_in_accumulators {
   static constexpr bool joins_spills = false;
   static constexpr bool splits_spill = false;
   static constexpr bool has_partials = false;
+  static constexpr bool drains_block = false;
+  static constexpr bool loads_ahead = false;
 
   FANIN_FUNCTION static constexpr state_type begin(const R& r, state_type&) { return r.identity(); }
   FANIN_FUNCTION static constexpr void finish(const R&, const state_type& state, state_type& spill) { spill = state; }
@@ -117,6 +122,8 @@ struct gathering_in_spill {
   static constexpr bool joins_spills = false;
   static constexpr bool splits_spill = false;
   static constexpr bool has_partials = false;
+  static constexpr bool drains_block = false;
+  static constexpr bool loads_ahead = false;
 
   // An aggregate would be made of a copy of it.
   template <class R>
@@ -168,7 +175,6 @@ struct gathering_with_partials : gathering_in_spill<State> {
   using partial_type = Partial;
   static constexpr bool joins_spills = true;
   static constexpr bool has_partials = true;
-  static constexpr bool drains_block = false;
 
   template <class R>
   FANIN_FUNCTION static constexpr void finish(const R& r, State& state, reducer_accumulator_t<R>& spill) {
@@ -225,12 +231,16 @@ concept hands_over_partials =
 /// What G would be derived from, if it were.
 template <class G>
 using base_with_partials = gathering_with_partials<typename G::state_type, typename G::partial_type>;
+/// One type for one function: under -fsanitize=undefined g++ refuses a comparison of addresses as no constant.
+template <auto* Function>
+struct function_type;
 /// Whether it has these from there.
 template <class G, class R>
-concept has_default_scale = requires { requires(&G::template scale<R> == &base_with_partials<G>::template scale<R>); };
+concept has_default_scale =
+    std::same_as<function_type<&G::template scale<R>>, function_type<&base_with_partials<G>::template scale<R>>>;
 template <class G, class R>
 concept has_default_rescale =
-    requires { requires(&G::template rescale<R> == &base_with_partials<G>::template rescale<R>); };
+    std::same_as<function_type<&G::template rescale<R>>, function_type<&base_with_partials<G>::template rescale<R>>>;
 
 }  // namespace detail
 

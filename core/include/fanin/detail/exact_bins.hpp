@@ -62,7 +62,8 @@ FANIN_FUNCTION inline double widened(float x) {
   if constexpr (runs_on_device) {
     return converted(x);
   } else {
-    return std::bit_cast<double>(double_bits(x));
+    const auto number = static_cast<double>(x);
+    return number == 0 ? std::bit_cast<double>(double_bits(x)) : number;  // 0 may be a flushed one
   }
 }
 

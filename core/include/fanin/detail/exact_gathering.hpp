@@ -4,6 +4,7 @@
 #include <bit>
 #include <complex>
 #include <concepts>
+#include <utility>
 
 #include <fanin/detail/complex_parts.hpp>
 #include <fanin/detail/exact_window.hpp>
@@ -82,32 +83,28 @@ struct exact_complex_accumulator {
   exact_accumulator real;
   exact_accumulator imaginary;
 };
-template <int Bins>
-struct exact_complex_window_sum {
-  exact_window_sum<Bins> real;
-  exact_window_sum<Bins> imaginary;
+/// What two states hold, of the type `Part`.
+template <class Part>
+struct exact_complex_partial {
+  Part real;
+  Part imaginary;
 };
 
-/// State has two windows, of the same names.
-template <class F, int Bins, class State>
-struct exact_complex_gathering : gathering_with_partials<State, exact_complex_window_sum<Bins>> {
+/// State has two states, of the same names, which deposit what they drain as one of the type `Part` does.
+template <class F, class State, class Part>
+struct exact_complex_gathering_by
+    : gathering_with_partials<State, exact_complex_partial<decltype(std::declval<Part&>().drain())>> {
   using accumulator = exact_complex_accumulator;
-  using partial = exact_complex_window_sum<Bins>;
-  using window = exact_window<exact_accumulator, Bins>;
+  using partial = exact_complex_partial<decltype(std::declval<Part&>().drain())>;
 
-  template <class R>
-  FANIN_FUNCTION static void finish(const R&, State& state, accumulator&) {
-    state.real.flush();
-    state.imaginary.flush();
-  }
   template <class R>
   FANIN_FUNCTION static partial drain(const R&, State& state) {
     return {state.real.drain(), state.imaginary.drain()};
   }
   template <class R>
   FANIN_FUNCTION static void deposit(const R&, partial& held, accumulator& spill) {
-    window::deposit(held.real, spill.real);
-    window::deposit(held.imaginary, spill.imaginary);
+    Part::deposit(held.real, spill.real);
+    Part::deposit(held.imaginary, spill.imaginary);
   }
   template <class R>
   FANIN_FUNCTION static int scale(const R&, const partial& held) {
@@ -146,6 +143,16 @@ struct exact_complex_gathering : gathering_with_partials<State, exact_complex_wi
                                          unsigned workers) {
     spill.real.merge_shared([&](unsigned k) -> const auto& { return of(k).real; }, count, worker, workers);
     spill.imaginary.merge_shared([&](unsigned k) -> const auto& { return of(k).imaginary; }, count, worker, workers);
+  }
+};
+
+/// Into two windows.
+template <class F, int Bins, class State>
+struct exact_complex_gathering : exact_complex_gathering_by<F, State, exact_window<exact_accumulator, Bins>> {
+  template <class R>
+  FANIN_FUNCTION static void finish(const R&, State& state, exact_complex_accumulator&) {
+    state.real.flush();
+    state.imaginary.flush();
   }
 };
 

@@ -10,6 +10,7 @@
 #include <fanin/detail/exact_levels.hpp>
 #include <fanin/detail/exact_numbers.hpp>
 #include <fanin/detail/exact_parts.hpp>
+#include <fanin/detail/exact_waiting.hpp>
 #include <fanin/detail/exact_window_sum.hpp>
 #include <fanin/detail/unrolled.hpp>
 #include <fanin/device/arithmetic.hpp>
@@ -39,7 +40,17 @@ class exact_window {
   /// Adds a number exactly.
   template <exact_element T>
   FANIN_FUNCTION void add(T value) {
-    const std::uint64_t bits = double_bits(widened(value));
+    if constexpr (runs_on_device) {
+      add_now(double_bits(widened(value)));
+    } else {
+      const double number = widened(value);
+      if (!waiting_.put(number)) [[unlikely]]
+        add_without_room(number);
+    }
+  }
+
+  /// Adds a number of these bits, which does not wait.
+  FANIN_FUNCTION void add_now(std::uint64_t bits) {
     if (is_inside(bits)) {
       add_inside(bits);
     } else if (bits << 1 != 0) {
@@ -124,6 +135,8 @@ class exact_window {
   }
 
   FANIN_FUNCTION Accumulator& accumulator() const { return *into_; }
+  /// On a host: where numbers of add wait.
+  FANIN_FUNCTION auto& waiting() { return waiting_; }
   FANIN_FUNCTION int top() const { return top_; }
   /// Where numbers are expected.
   FANIN_FUNCTION void place_if_empty(int top) {
@@ -286,6 +299,7 @@ class exact_window {
   template <int Count, class T>
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding(exact_window window,
                                                                         const some_numbers<Count, T> numbers);
+  FANIN_DETAIL_NOINLINE FANIN_FUNCTION void add_without_room(double number);
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_outside(exact_window window,
                                                                                 std::uint64_t bits);
   FANIN_DETAIL_NOINLINE FANIN_FUNCTION static exact_window after_adding_product(exact_window window, double x,
@@ -303,6 +317,7 @@ class exact_window {
   double bin_[Bins] = {};
   std::int64_t held_[Bins] = {};  ///< of earlier fillings of the bins
   [[no_unique_address]] bound_of_window<runs_on_device> bound_;
+  [[no_unique_address]] place_to_wait<runs_on_device> waiting_;
   std::uint32_t limit_ = limit_of_nothing;  ///< the upper half of the window's top
   std::int32_t numbers_ = 0;                ///< in the bins
   std::int32_t deposits_ = 0;

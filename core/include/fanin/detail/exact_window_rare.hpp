@@ -59,6 +59,15 @@ FANIN_DETAIL_NOINLINE FANIN_FUNCTION auto exact_window<Accumulator, Bins>::after
   }
   return window;
 }
+/// Where no block has room for one more. On hosts alone: takes the window's address.
+template <class Accumulator, int Bins>
+FANIN_DETAIL_NOINLINE FANIN_FUNCTION void exact_window<Accumulator, Bins>::add_without_room(double number) {
+  if (waiting_.take()) {
+    waiting_.put(number);
+  } else {
+    add_now(double_bits(number));
+  }
+}
 /// Any numbers.
 template <class Accumulator, int Bins>
 template <int Count, class T>

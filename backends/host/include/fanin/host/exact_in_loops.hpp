@@ -10,6 +10,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/exact_parts.hpp>
+#include <fanin/detail/exact_waiting.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/gathering.hpp>
 #include <fanin/host/exact_loops.hpp>
@@ -112,6 +113,71 @@ struct in_loops<exact_product_sum<T>> : in_loops_base<in_loops<exact_product_sum
   void finish(state_type& state, Accumulator& spill) const {
     exact_loops_of<T>().finish_products(state);
     add_digits(state.digits, spill);
+  }
+};
+
+/// Where what f(i, acc&...) adds to a state of R waits for loops: nowhere.
+template <class R>
+struct waiting_for_loops {
+  template <class State>
+  void lend(State&) {}
+  template <class State, class Accumulator>
+  void finish(State&, Accumulator&) {}
+};
+
+/// The numbers of a window. Few go into the window itself.
+class waiting_for_exact_loops : exact_waiting {
+ public:
+  waiting_for_exact_loops() {
+    take = [](exact_waiting& of, int n) { static_cast<waiting_for_exact_loops&>(of).add(n); };
+  }
+  // The window's address goes nowhere, so that where the next number waits stays in a register.
+  template <class Window>
+  void lend(Window& window) {
+    window.waiting().lend(*this);
+  }
+  template <class Window>
+  void finish(Window& window, exact_accumulator& spill) {
+    const int n = window.waiting().give_back();
+    if (!is_begun_ && n < worth_loops) {
+      for (int i = 0; i < n; ++i) window.add_now(double_bits(number[i]));
+    } else {
+      finish_loops(n, spill);
+    }
+  }
+
+ private:
+  static constexpr int worth_loops = 256;
+
+  void add(int n) {
+    exact_loops_of<double>().add(sum_, number, n);
+    is_begun_ = true;
+  }
+  void finish_loops(int n, exact_accumulator& spill) {
+    add(n);
+    exact_loops_of<double>().finish(sum_);
+    add_digits(sum_.digits, spill);
+  }
+
+  bool is_begun_ = false;
+  exact_state<digits_of_sum> sum_;
+};
+template <exact_element T, class Result>
+struct waiting_for_loops<exact_sum<T, Result>> : waiting_for_exact_loops {};
+template <exact_element F>
+struct waiting_for_loops<exact_sum<std::complex<F>, std::complex<F>>> {
+  waiting_for_exact_loops real;
+  waiting_for_exact_loops imaginary;
+
+  template <class State>
+  void lend(State& state) {
+    real.lend(state.real);
+    imaginary.lend(state.imaginary);
+  }
+  template <class State, class Accumulator>
+  void finish(State& state, Accumulator& spill) {
+    real.finish(state.real, spill.real);
+    imaginary.finish(state.imaginary, spill.imaginary);
   }
 };
 

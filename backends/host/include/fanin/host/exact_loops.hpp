@@ -33,7 +33,7 @@ using digits_of_products = exact_digits<-2148, 134>;
 /// An exact sum of one thread on its way. What it has taken is in the digits, in the bins and in the table.
 template <class Digits>
 struct exact_state {
-  static constexpr int most_bins = 4;
+  static constexpr int most_bins = 6;
   static constexpr int most_lanes = 32;
 
   Digits digits;

@@ -11,6 +11,7 @@
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
+#include <fanin/detail/md_functor.hpp>
 #include <fanin/host/exact_in_loops.hpp>
 #include <fanin/host/gather.hpp>
 #include <fanin/host/in_loops.hpp>
@@ -40,7 +41,7 @@ constexpr in_loops_or_itself<R> folded(const R& r) {
 
 template <class... R, std::size_t... I>
 constexpr composite<in_loops_or_itself<R>...> folded_of(const composite<R...>& c, std::index_sequence<I...>) {
-  return make_composite(folded(get<I>(c.reducers))...);
+  return detail::make_composite(host::folded(get<I>(c.reducers))...);
 }
 
 /// Whether each reducer's value_type is one that a value of f's, or its own of a tuple, converts to; where it is not,
@@ -85,10 +86,12 @@ void gather_apart(const F& f, const composite<R...>& c, typename composite<R...>
   tuple<block_of_values<reducer_value_t<R>, size>...> values;
   while (begin < end) {
     const std::int64_t n = end - begin < size ? end - begin : size;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const value_type value = f(begin + k);
-      ((get<I>(values).at[k] = c.template value_for<I>(value)), ...);
-    }
+    detail::for_stretches(f, begin, begin + n, [&](const auto& g, std::int64_t from, std::int64_t until) {
+      for (std::int64_t i = from; i < until; ++i) {
+        const value_type value = g(i);
+        ((get<I>(values).at[i - begin] = c.template value_for<I>(value)), ...);
+      }
+    });
     (c.template fold_span_at<I>(state, span_batch<reducer_value_t<R>>{get<I>(values).at, n, begin}), ...);
     begin += n;
   }
@@ -102,11 +105,26 @@ inline constexpr bool is_dot<span_transform<F, T, T>, composite<sum<T>>> = true;
 /// Folds by `use(state, composite)`: the accumulators of what it takes in.
 template <class Use, class... R>
 typename composite<R...>::accumulator_type fold_by(const Use& use, const composite<R...>& c) {
-  const auto in_those = folded_of(c, std::index_sequence_for<R...>{});
+  const auto in_those = host::folded_of(c, std::index_sequence_for<R...>{});
   typename composite<R...>::accumulator_type spill = in_those.identity();
   auto state = in_those.begin(spill);
   use(in_those, state);
   in_those.finish(state, spill);
+  return spill;
+}
+
+/// Gathers by `use(state)` into c's own state; what that adds to an exact sum waits for its loops.
+template <class Use, class... R>
+typename composite<R...>::accumulator_type gather_as_it_is(const composite<R...>& c, const Use& use) {
+  auto spill = c.identity();
+  auto state = c.begin(spill);
+  tuple<waiting_for_loops<R>...> waiting;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (get<I>(waiting).lend(get<I>(state)), ...);
+    use(state);
+    (get<I>(waiting).finish(get<I>(state), get<I>(spill)), ...);
+  }(std::index_sequence_for<R...>{});
+  c.finish(state, spill);
   return spill;
 }
 
@@ -116,13 +134,9 @@ typename composite<R...>::accumulator_type fold(const F& f, const composite<R...
                                                 std::int64_t end) {
   using given = composite<R...>;
   if constexpr (takes_accumulator<F, given>) {
-    auto spill = c.identity();
-    auto state = c.begin(spill);
-    gather_indices(f, c, state, begin, end);
-    c.finish(state, spill);
-    return spill;
+    return host::gather_as_it_is(c, [&](auto& state) { host::gather_indices(f, c, state, begin, end); });
   } else if constexpr (is_dot<F, given>) {
-    return fold_by(
+    return host::fold_by(
         [&](const auto&, auto& state) {
           constexpr std::size_t last = std::tuple_size_v<decltype(f.data)> - 1;
           (in_loops<R>::add_products(get<0>(state), get<0>(f.data) + begin, get<last>(f.data) + begin, end - begin),
@@ -130,14 +144,15 @@ typename composite<R...>::accumulator_type fold(const F& f, const composite<R...
         },
         c);
   } else {
-    return fold_by(
+    return host::fold_by(
         [&](const auto& in_those, auto& state) {
           if constexpr (!gathers<F, given>) {
-            gather_indices(f, in_those, state, begin, end);
+            host::gather_indices(f, in_those, state, begin, end);
           } else if constexpr (share_values<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>) {
-            gather_in_blocks<reducer_value_t<typename given::template reducer_type<0>>>(f, in_those, state, begin, end);
+            host::gather_in_blocks<reducer_value_t<typename given::template reducer_type<0>>>(f, in_those, state, begin,
+                                                                                              end);
           } else {
-            gather_apart(f, in_those, state, begin, end, std::index_sequence_for<R...>{});
+            host::gather_apart(f, in_those, state, begin, end, std::index_sequence_for<R...>{});
           }
         },
         c);
@@ -158,9 +173,11 @@ typename composite<R...>::accumulator_type fold_span(const T* data, const compos
   if constexpr (gathers<element_at<T>, given> && !(std::is_same_v<reducer_value_t<R>, T> && ...)) {
     return fold(element_at<T>{data}, c, begin, end);  // they are converted first
   } else {
-    return fold_by([&](const auto& in_those,
-                       auto& state) { gather_array(in_those, state, span_batch<T>{data + begin, end - begin, begin}); },
-                   c);
+    return host::fold_by(
+        [&](const auto& in_those, auto& state) {
+          host::gather_array(in_those, state, span_batch<T>{data + begin, end - begin, begin});
+        },
+        c);
   }
 }
 

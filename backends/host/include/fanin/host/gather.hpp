@@ -7,6 +7,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
+#include <fanin/detail/md_functor.hpp>
 
 /// How one thread of a host gives a composite consecutive elements, in rising order of the indices: in batches where a
 /// reducer takes some.
@@ -37,7 +38,10 @@ constexpr void gather_in_blocks(const F& f, const Composite& c, typename Composi
   Value values[block];
   while (begin < end) {
     const std::int64_t n = end - begin < block ? end - begin : block;
-    for (std::int64_t k = 0; k < n; ++k) values[k] = static_cast<Value>(f(begin + k));
+    detail::for_stretches(f, begin, begin + n, [&values, begin](const auto& g, std::int64_t from, std::int64_t until) {
+      Value* to = values + (from - begin);
+      for (std::int64_t i = from; i < until; ++i) *to++ = static_cast<Value>(g(i));
+    });
     c.fold_batch(state, span_batch<Value>{values, n, begin});
     begin += n;
   }
@@ -61,14 +65,31 @@ constexpr bool gives_spans() {
   }
 }
 
+/// Calls use with the state, a small one as a copy that nothing else can reach: beside what f writes it stays in
+/// registers.
+template <class State, class Use>
+constexpr void use_apart(State& state, const Use& use) {
+  if constexpr (std::is_trivially_copyable_v<State> && sizeof(State) <= 32) {
+    State apart = state;
+    use(apart);
+    state = apart;
+  } else {
+    use(state);
+  }
+}
+
 /// The indices begin .. end - 1 of a functor, each of which it is called for once.
 template <class F, class Composite>
 constexpr void gather_indices(const F& f, const Composite& c, typename Composite::state_type& state, std::int64_t begin,
                               std::int64_t end) {
   if constexpr (gives_spans<F, Composite>()) {
-    gather_in_blocks<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>(f, c, state, begin, end);
+    host::gather_in_blocks<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>(f, c, state, begin, end);
   } else {
-    for (std::int64_t i = begin; i < end; ++i) c.accumulate_on_host(f, state, i);
+    detail::for_stretches(f, begin, end, [&](const auto& g, std::int64_t from, std::int64_t until) {
+      host::use_apart(state, [&](auto& apart) {
+        for (std::int64_t i = from; i < until; ++i) c.accumulate_on_host(g, apart, i);
+      });
+    });
   }
 }
 

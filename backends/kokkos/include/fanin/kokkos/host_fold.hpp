@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <fanin/detail/md_functor.hpp>
 #include <fanin/host/fold.hpp>
 #include <fanin/kokkos/functors.hpp>
 
@@ -45,8 +46,8 @@ template <class... R>
 inline constexpr bool has_extreme<composite<R...>> = (host::in_loops<R>::is_extreme || ...);
 
 /// What f gives for the indices begin..end, by the loops of fanin::host where the reducers have some: from the array
-/// itself where f reads one. Other values are worth gathering for extremes only; sums have no need to meet serial's
-/// bits. Reducers with a spill have a state of their own.
+/// itself where f reads one. Other values are worth gathering for extremes, and where rows are too short for lanes of
+/// their own; sums have no need to meet serial's bits. Reducers with a spill have a state of their own.
 template <class F, class Composite>
 void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64_t end,
                   typename Composite::accumulator_type& acc) {
@@ -55,31 +56,38 @@ void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64
   if constexpr (reads_one_array<F> && (has_spill || host::gathers<F, Composite>)) {
     c.join(acc, host::fold_span(f.data, c, begin, end));
   } else if constexpr (has_spill || host::is_dot<F, Composite> ||
-                       (host::gathers<F, Composite> && has_extreme<Composite>)) {
+                       (host::gathers<F, Composite> && (has_extreme<Composite> || has_rows<F>))) {
     c.join(acc, host::fold(f, c, begin, end));
   } else {
-    fold_lanes(
-        begin, end, acc, [&] { return c.identity(); },
-        [&](accumulator& lane, std::int64_t i) { c.accumulate_on_host(f, lane, i); },
-        [&](accumulator& into, const accumulator& from) { c.join(into, from); });
+    detail::for_stretches(f, begin, end, [&](const auto& g, std::int64_t from, std::int64_t until) {
+      fold_lanes(
+          from, until, acc, [&] { return c.identity(); },
+          [&](accumulator& lane, std::int64_t i) { c.accumulate_on_host(g, lane, i); },
+          [&](accumulator& into, const accumulator& from_lane) { c.join(into, from_lane); });
+    });
   }
 }
+
+/// The share of one of so many work items, each with consecutive indices.
+struct kokkos_stretch {
+  std::int64_t first;
+  std::int64_t count;
+  std::int64_t items;
+
+  std::int64_t begin(std::int64_t item) const { return first + item * (count / items) + std::min(item, count % items); }
+};
 
 /// One of `items` work items per call, each with consecutive indices, into the slot that Kokkos passes. Small: every
 /// thread fetches what Kokkos launches from the cache of the thread that launched it.
 template <class F, class Composite>
 struct kokkos_host_functor {
-  std::int64_t first;
-  std::int64_t count;
-  std::int64_t items;
+  kokkos_stretch share;
   [[no_unique_address]] Composite composite;
   F f;
 
   void operator()(std::int64_t item, kokkos_slot<typename Composite::accumulator_type>& slot) const {
-    const std::int64_t least = count / items;
-    const std::int64_t rest = count % items;
-    const std::int64_t begin = first + item * least + std::min(item, rest);
-    const std::int64_t end = begin + least + (item < rest ? 1 : 0);
+    const std::int64_t begin = share.begin(item);
+    const std::int64_t end = share.begin(item + 1);
     if constexpr (is_small<typename Composite::accumulator_type>) {
       auto acc = slot.value;  // a local one, which f cannot reach
       fold_on_host(f, composite, begin, end, acc);
@@ -87,6 +95,20 @@ struct kokkos_host_functor {
     } else {
       fold_on_host(f, composite, begin, end, slot.value);
     }
+  }
+};
+
+/// f for the indices of one of `items` work items per call.
+template <class F>
+struct kokkos_host_for_functor {
+  kokkos_stretch share;
+  F f;
+
+  void operator()(std::int64_t item) const {
+    detail::for_stretches(f, share.begin(item), share.begin(item + 1),
+                          [](const auto& g, std::int64_t from, std::int64_t until) {
+                            for (std::int64_t i = from; i < until; ++i) g(i);
+                          });
   }
 };
 
