@@ -49,7 +49,7 @@ class range_policy {
 namespace detail {
 
 template <class T>
-concept character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+concept character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, decltype(u8' ')> ||
                     std::same_as<T, char16_t> || std::same_as<T, char32_t>;
 template <class T>
 concept index_value = std::integral<T> && !std::same_as<T, bool> && !character<T>;
@@ -66,17 +66,26 @@ std::int64_t to_index(T value) {
 
 /// [0, n) on `exec`. Throws invalid_argument when n is negative or does not fit 64 bits.
 template <class Exec, detail::index_value N>
-  requires(!detail::index_value<std::remove_cvref_t<Exec>>)
+  requires(!std::is_arithmetic_v<std::remove_cvref_t<Exec>>)
 auto range(Exec&& exec, N n) {
   return range_policy<std::remove_cvref_t<Exec>>(detail::handle_of(std::forward<Exec>(exec)), 0, detail::to_index(n));
 }
 
 /// [first, last) on `exec`. Throws invalid_argument when last < first or an extent does not fit 64 bits.
 template <class Exec, detail::index_value First, detail::index_value Last>
-  requires(!detail::index_value<std::remove_cvref_t<Exec>>)
+  requires(!std::is_arithmetic_v<std::remove_cvref_t<Exec>>)
 auto range(Exec&& exec, First first, Last last) {
   return range_policy<std::remove_cvref_t<Exec>>(detail::handle_of(std::forward<Exec>(exec)), detail::to_index(first),
                                                  detail::to_index(last));
+}
+
+/// What fits none of these is refused in words: any other overload is the better one.
+template <class Call = void>
+auto range(...) {
+  static_assert(
+      detail::dependent_false<Call>,
+      "fanin: range takes [an execution object,] n, or the first index and the one behind the last: integers, "
+      "and no bool, character or floating-point number among them");
 }
 
 }  // namespace fanin

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/functor.hpp>
+#include <fanin/detail/md_shape.hpp>
+#include <fanin/macros.hpp>
+
+namespace fanin::detail {
+
+template <class F, class Indices, class... State>
+inline constexpr bool takes_indices = false;
+template <class F, std::size_t... I, class... State>
+inline constexpr bool takes_indices<F, std::index_sequence<I...>, State...> =
+    std::is_invocable_v<const F&, same_for<I, std::int64_t>..., State...>;
+
+/// What F gives for so many indices and states; void where it takes none such, which Clang 14 asks before it looks at
+/// a constraint.
+template <class F, class Indices, class... State>
+struct given_for_indices {
+  using type = void;
+};
+template <class F, std::size_t... I, class... State>
+  requires(takes_indices<F, std::index_sequence<I...>, State...>)
+struct given_for_indices<F, std::index_sequence<I...>, State...> {
+  using type = std::invoke_result_t<const F&, same_for<I, std::int64_t>..., State...>;
+};
+
+/// f(i, j, ...) or f(i, j, ..., acc&...) as a functor of the numbers of a shape's indices: what backends reduce.
+template <class F, std::size_t Rank, iterate Order>
+struct md_functor {
+  using dimensions = std::make_index_sequence<Rank>;
+
+  md_shape<Rank, Order> shape;
+  F f;
+
+  template <class... State>
+    requires(takes_indices<F, dimensions, State...>)
+  FANIN_FUNCTION constexpr typename given_for_indices<F, dimensions, State...>::type operator()(
+      std::int64_t n, State&&... state) const {
+    return call(shape.index_of(n), dimensions{}, static_cast<State&&>(state)...);
+  }
+
+ private:
+  template <std::size_t... I, class... State>
+  FANIN_FUNCTION constexpr decltype(auto) call(const md_index<Rank>& index, std::index_sequence<I...>,
+                                               State&&... state) const {
+    return f(index[I]..., static_cast<State&&>(state)...);
+  }
+};
+
+/// Whether for_stretches() finds rows in F.
+template <class F>
+inline constexpr bool has_rows = false;
+template <class F, std::size_t Rank, iterate Order>
+inline constexpr bool has_rows<md_functor<F, Rank, Order>> = true;
+
+/// The same on a host for the numbers of one row, in which only the fastest index changes.
+template <class F, std::size_t Rank, iterate Order>
+struct md_row {
+  using dimensions = std::make_index_sequence<Rank>;
+
+  const F& f;
+  md_index<Rank> index;  ///< of the number `first`
+  std::int64_t first;
+
+  template <class... State>
+    requires(takes_indices<F, dimensions, State...>)
+  constexpr decltype(auto) operator()(std::int64_t n, State&&... state) const {
+    return call(n, dimensions{}, static_cast<State&&>(state)...);
+  }
+
+ private:
+  template <std::size_t... I, class... State>
+  constexpr decltype(auto) call(std::int64_t n, std::index_sequence<I...>, State&&... state) const {
+    constexpr std::size_t fastest = md_shape<Rank, Order>::fastest;
+    return f((I == fastest ? index[I] + (n - first) : index[I])..., static_cast<State&&>(state)...);
+  }
+};
+
+/// Calls use(g, begin, end) for stretches of the indices begin .. end - 1, in rising order, where g(i) is f(i) without
+/// arithmetic that is the same for the whole stretch: rows of an md_range, and of other functors all at once.
+template <class F, class Use>
+constexpr void for_stretches(const F& f, std::int64_t begin, std::int64_t end, const Use& use) {
+  use(f, begin, end);
+}
+template <class F, std::size_t Rank, iterate Order, class Use>
+constexpr void for_stretches(const md_functor<F, Rank, Order>& f, std::int64_t begin, std::int64_t end,
+                             const Use& use) {
+  if (begin >= end) return;
+  using shape = md_shape<Rank, Order>;
+  md_index<Rank> index = f.shape.index_of(begin);
+  while (true) {
+    const std::int64_t done = index[shape::fastest] - f.shape.lower(shape::fastest);
+    const std::int64_t n = f.shape.extent(0) - done;
+    const std::int64_t until = end - begin < n ? end : begin + n;
+    use(md_row<F, Rank, Order>{f.f, index, begin}, begin, until);
+    if (until == end) return;
+    begin = until;
+    index[shape::fastest] = f.shape.lower(shape::fastest);
+    f.shape.template step<1>(index);
+  }
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <fanin/detail/divider.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/md_index.hpp>
+
+namespace fanin {
+
+/// Which index of an md_range counts fastest, by Kokkos's names: the last (right; as C's arrays and LayoutRight lie in
+/// memory), or the first (left; Fortran's arrays, LayoutLeft).
+enum class iterate { right, left };
+
+namespace detail {
+
+/// A multi-dimensional box of indices, numbered from 0 in the order of its tag. It has at most 2^63 - 1 of them.
+template <std::size_t Rank, iterate Order>
+class md_shape {
+ public:
+  /// The dimension whose index is the Speed-th fastest.
+  template <std::size_t Speed>
+  static constexpr std::size_t dimension = Order == iterate::right ? Rank - 1 - Speed : Speed;
+  static constexpr std::size_t fastest = dimension<0>;
+
+  constexpr md_shape() = default;
+  /// Of extents whose product is `count`.
+  constexpr md_shape(const md_index<Rank>& lower, const md_index<Rank>& extents, std::int64_t count)
+      : lower_{lower}, is_short_{count <= std::int64_t{1} << 31} {
+    for (std::size_t speed = 0; speed + 1 < Rank && count > 0; ++speed) {
+      by_extent_[speed] = divider(extents[Order == iterate::right ? Rank - 1 - speed : speed]);
+    }
+  }
+
+  FANIN_FUNCTION constexpr std::int64_t lower(std::size_t at) const { return lower_[at]; }
+  /// Of the dimension that is the speed-th fastest; the slowest one's does not matter to any number.
+  FANIN_FUNCTION constexpr std::int64_t extent(std::size_t speed) const {
+    return static_cast<std::int64_t>(by_extent_[speed].divisor());
+  }
+
+  /// The index whose number is n.
+  FANIN_FUNCTION constexpr md_index<Rank> index_of(std::int64_t n) const {
+    md_index<Rank> index{};
+    if (is_short_) {
+      fill<0>(index, static_cast<std::uint32_t>(n));
+    } else {
+      fill<0>(index, static_cast<std::uint64_t>(n));
+    }
+    return index;
+  }
+
+  /// The next index among those that are the Speed-th fastest and slower; behind the last one comes one that is none.
+  template <std::size_t Speed>
+  constexpr void step(md_index<Rank>& index) const {
+    constexpr std::size_t at = dimension<Speed>;
+    ++index[at];
+    if constexpr (Speed + 1 < Rank) {
+      if (index[at] - lower_[at] == extent(Speed)) {
+        index[at] = lower_[at];
+        step<Speed + 1>(index);
+      }
+    }
+  }
+
+ private:
+  template <std::size_t Speed, class Number>
+  FANIN_FUNCTION constexpr void fill(md_index<Rank>& index, Number n) const {
+    constexpr std::size_t at = dimension<Speed>;
+    if constexpr (Speed + 1 == Rank) {
+      index[at] = lower_[at] + static_cast<std::int64_t>(n);
+    } else {
+      const Number slower = by_extent_[Speed].quotient(n);
+      const auto extent = static_cast<Number>(by_extent_[Speed].divisor());
+      index[at] = lower_[at] + static_cast<std::int64_t>(n - slower * extent);
+      fill<Speed + 1>(index, slower);
+    }
+  }
+
+  md_index<Rank> lower_{};
+  divider by_extent_[Rank - 1]{};
+  bool is_short_ = true;
+};
+
+}  // namespace detail
+
+}  // namespace fanin

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <fanin/detail/composite.hpp>
+#include <fanin/detail/finished_composite.hpp>
+#include <fanin/detail/functor.hpp>
+#include <fanin/range.hpp>
+
+namespace fanin::detail {
+
+/// How a call goes over a range: as over the numbers first() .. first() + size() - 1 of its indices. A kind of range
+/// specialises this with what functors, reducers and results are then. Others are no ranges.
+template <class Range>
+struct over;
+
+template <class Exec>
+struct over<range_policy<Exec>> {
+  using execution_type = Exec;
+  template <class... Reducer>
+  using result_type = result_t<Reducer...>;
+
+  static constexpr std::int64_t first(const range_policy<Exec>& range) { return range.first(); }
+  /// Whether a call with these reducers takes the functor; one that it does not is refused in words.
+  template <class F, class Composite>
+  static constexpr bool check_functor() {
+    return Composite::template check_functor<F>();
+  }
+  template <class F>
+  static constexpr bool check_for_functor() {
+    return detail::check_for_functor<F>();
+  }
+  /// The reducers as one.
+  template <class... Reducer>
+  static constexpr auto composite_of(const range_policy<Exec>&, const Reducer&... reducers) {
+    return detail::make_composite(reducers...);
+  }
+  /// f as a functor of numbers.
+  template <class F>
+  static constexpr const F& functor(const range_policy<Exec>&, const F& f) {
+    return f;
+  }
+};
+
+template <class Range>
+concept index_range = requires { typename over<Range>::execution_type; };
+template <class Range>
+using backend_of = backend<typename over<Range>::execution_type>;
+template <class Range, class... Reducer>
+using result_over_t = typename over<Range>::template result_type<Reducer...>;
+
+}  // namespace fanin::detail
