@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by ctest: compiles TARGET's one source with the command that BUILD_DIR/compile_commands.json has for it, without the
-# build, so that several run at once. VERDICT PASS: it must compile. VERDICT FAIL: it must not, and a line of the
-# compiler's output that speaks of an error must match EXPECT. (Other lines quote the source, and a quotation proves
-# nothing.)
+# build, so that several run at once. VERDICT PASS: it must compile. VERDICT FAIL: it must not, and for each of EXPECT a
+# line of the compiler's output that speaks of an error must match it. (Other lines quote the source, and a quotation
+# proves nothing.)
 
 file(STRINGS "${BUILD_DIR}/compile_commands.json" command REGEX "\"command\": .* -o [^ ]*CMakeFiles/${TARGET}\\.dir/")
 if(NOT command MATCHES "\"command\": \"(.*)\",?$")
@@ -34,10 +34,16 @@ if(result EQUAL 0)
 endif()
 string(REGEX REPLACE "[][;]" " " output "${output}") # no list syntax in the lines
 string(REPLACE "\n" ";" lines "${output}")
-foreach(line IN LISTS lines)
-  if(line MATCHES "error" AND line MATCHES "${EXPECT}")
-    message("The compiler said it in words: ${line}")
-    return()
+foreach(expect IN LISTS EXPECT)
+  set(words)
+  foreach(line IN LISTS lines)
+    if(line MATCHES "error" AND line MATCHES "${expect}")
+      set(words "${line}")
+      break()
+    endif()
+  endforeach()
+  if(NOT words)
+    message(FATAL_ERROR "${TARGET} did not compile, but no error matches: ${expect}")
   endif()
+  message("The compiler said it in words: ${words}")
 endforeach()
-message(FATAL_ERROR "${TARGET} did not compile, but no error matches: ${EXPECT}")

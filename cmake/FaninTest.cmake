@@ -23,13 +23,16 @@
 #   fanin_compile_on_its_own(<target>...)
 #       Programs with flags of their own, for which GoogleTest was not precompiled.
 #
+#   FANIN_PRECOMPILES
+#       Whether units of tests begin with headers that are precompiled.
+#
 #   FANIN_WITH_HOST_TESTS
 #       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
 #       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
 #
-#   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex> [LANGUAGE CUDA] [LIBS <library>...]
+#   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex>... [LANGUAGE CUDA] [LIBS <library>...]
 #                               [DEFINITIONS <definition>...])
-#       Passes when the compiler refuses the source, and a line with "error" in it matches the regex. Of nvcc's passes
+#       Passes when the compiler refuses the source, and each regex matches a line with "error" in it. Of nvcc's passes
 #       the one for the device alone.
 #
 #   fanin_add_compile_pass_test(<name> SOURCE <source> [LANGUAGE CUDA] [LIBS ...] [DEFINITIONS ...])
@@ -84,10 +87,16 @@ function(fanin_compile_on_its_own)
   set_target_properties(${ARGN} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 endfunction()
 
+# Not with ccache, which has the unit and does not know what was precompiled.
+set(FANIN_PRECOMPILES ON)
+if(FANIN_ENABLE_CUDA OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(FANIN_PRECOMPILES OFF)
+endif()
+
 # GoogleTest and the standard library's headers, precompiled once for the flags of this folder: a CPU second less a
-# unit. Not with ccache, which has the unit and does not know what was precompiled.
+# unit.
 function(_fanin_precompile name)
-  if(FANIN_ENABLE_CUDA OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  if(NOT FANIN_PRECOMPILES)
     return()
   endif()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
@@ -211,7 +220,7 @@ function(_fanin_add_compile_target name)
 endfunction()
 
 function(_fanin_add_compile_test name verdict)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE;EXPECT;LANGUAGE" "LIBS;DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS;EXPECT")
   if(arg_LANGUAGE STREQUAL "CUDA" AND NOT FANIN_ENABLE_CUDA)
     return()
   endif()

@@ -75,7 +75,10 @@ ensure_venv() {
 
 # --- What is here --------------------------------------------------------------------------------------
 
-has_gpu() { nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
+# Whether grep finds a line. It reads all of them: with -q it may end before what writes, which under pipefail has failed.
+has_line() { grep "$@" >/dev/null; }
+
+has_gpu() { nvidia-smi -L 2>/dev/null | has_line '^GPU'; }
 
 # Also finds a toolkit in its usual place that is not on PATH.
 has_nvcc() {

@@ -122,7 +122,7 @@ cuda_stage() {
   local preset=cuda-compiled options=(-DFANIN_HOST_TESTS=OFF)
   if has_gpu; then
     preset=cuda
-  elif ! nvcc --help | grep -q -e --Ofast-compile; then
+  elif ! nvcc --help | has_line -e --Ofast-compile; then
     options+=(-DCMAKE_CUDA_FLAGS=)
   fi
   configure "$preset" "-DFANIN_PYTHON=$venv/bin/python" "${options[@]}" && build "$preset" && test_preset "$preset"

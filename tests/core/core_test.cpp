@@ -145,6 +145,24 @@ TEST(arrays, are_what_is_known_to_be_contiguous) {
   expect_invalid([&] { fanin::reduce(exec, says_so{host, 1, 3, 5, true}, sum); }, "not contiguous");
 }
 
+TEST(arrays, of_several_dimensions_are_c_arrays_too) {
+  const fanin::serial exec;
+  const fanin::sum<double> sum;
+  const auto product = [](double x, double y) { return x * y; };
+  double x[2][3] = {{1, 2, 4}, {8, 16, 32}};
+  const float cube[2][3][2] = {{{1, 2}, {4, 8}, {16, 32}}, {{64, 128}, {256, 2048}, {1024, 512}}};
+  EXPECT_EQ(fanin::reduce(exec, x, sum), 63);
+  EXPECT_EQ(fanin::reduce(exec, cube, fanin::max_loc<float>{}).index, 9);
+  EXPECT_EQ(fanin::reduce(exec, cube, fanin::sum<float>{}), 4095);
+  const double flat[] = {1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(fanin::transform_reduce(exec, x, flat, product, sum), 63);
+  EXPECT_EQ(fanin::transform_reduce(exec, x, x, product, sum), 1365);
+  EXPECT_EQ(fanin::transform_reduce(exec, x, rows_of_three{flat, 2, 3}, product, sum), 63);
+  const double across[3][2] = {{1, 1}, {1, 1}, {1, 1}};
+  expect_invalid([&] { fanin::transform_reduce(exec, x, across, product, sum); }, "dimensions differ");
+  expect_invalid([&] { fanin::transform_reduce(exec, cube, rows_of_three{flat, 4, 3}, product, sum); }, "differ");
+}
+
 /// An mdspan of which each element has two places (a packed symmetric matrix), and one whose places have no strides.
 struct packed_matrix {
   using element_type = const double;

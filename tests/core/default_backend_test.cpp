@@ -51,6 +51,26 @@ TEST_F(default_backend, is_the_configured_one) {
   static_assert(std::is_same_v<fanin::buffer<int>, fanin::buffer<int, fanin::default_backend>>);
 }
 
+std::int64_t sum_of_places(std::int64_t rows, std::int64_t columns) {
+  const auto f = FANIN_LAMBDA(std::int64_t i, std::int64_t j) { return i * 100 + j; };
+  const fanin::md_index<2> none{};
+  const fanin::md_index<2> all{{rows, columns}};
+  const std::int64_t in_braces =
+      fanin::parallel_reduce(fanin::md_range({rows, columns}), f, fanin::sum<std::int64_t>{});
+  const auto sum = [&](const auto& range) { return fanin::parallel_reduce(range, f, fanin::sum<std::int64_t>{}); };
+  for (const std::int64_t other :
+       {sum(fanin::md_range({0, 0}, {rows, columns})), sum(fanin::md_range(all)), sum(fanin::md_range(none, all))}) {
+    if (other != in_braces) return -1;
+  }
+  return in_braces;
+}
+
+TEST_F(default_backend, has_ranges_of_several_dimensions) {
+  EXPECT_EQ(sum_of_places(3, 4), 4 * 100 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3));
+  static_assert(std::is_same_v<decltype(fanin::md_range<fanin::iterate::left>({3, 4, 5})),
+                               fanin::md_range_policy<fanin::default_backend, 3, fanin::iterate::left>>);
+}
+
 TEST_F(default_backend, runs_without_an_object_named) {
   const std::size_t n = 10'001;
   const auto host = make_data<double>(data::whole_numbers, n);

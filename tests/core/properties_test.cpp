@@ -209,5 +209,70 @@ RC_GTEST_PROP(properties, spills_count_what_was_there, ()) {
   on_every_host_object([&](auto& exec) { RC_ASSERT(fanin::reduce(exec, x, histogram{}) == expected); });
 }
 
+/// A divider's quotients at its edges and between, by / itself.
+RC_GTEST_PROP(properties, division_by_multiplication, ()) {
+  const int bits = *rc::gen::inRange(1, 64);
+  const auto divisor = static_cast<std::int64_t>((*rc::gen::arbitrary<std::uint64_t>() >> (64 - bits)) | 1U);
+  for (const std::int64_t d : {divisor, divisor - 1, std::int64_t{1} << (bits - 1)}) {
+    if (d < 1) continue;
+    const fanin::detail::divider by(d);
+    const auto exact = static_cast<std::uint64_t>(d);
+    const std::uint64_t any = *rc::gen::arbitrary<std::uint64_t>() >> 1;
+    constexpr std::uint64_t most = INT64_MAX;
+    for (const std::uint64_t n : {any, any / exact * exact, any / exact * exact - (any >= exact ? 1 : 0), most,
+                                  most / exact * exact, most / exact * exact - 1, std::uint64_t{0}}) {
+      RC_ASSERT(by.quotient(n) == n / exact);
+      const auto low = static_cast<std::uint32_t>(n & INT32_MAX);
+      if (exact <= std::uint64_t{1} << 31) RC_ASSERT(by.quotient(low) == low / exact);
+    }
+  }
+}
+
+template <fanin::iterate Order, std::size_t Rank>
+void expect_numbers(const fanin::md_index<Rank>& lower, const fanin::md_index<Rank>& extents, std::int64_t count) {
+  const fanin::detail::md_shape<Rank, Order> shape(lower, extents, count);
+  const auto expected = [&](std::int64_t n) {
+    fanin::md_index<Rank> index{};
+    for (std::size_t k = 0; k < Rank; ++k) {
+      const std::size_t d = Order == fanin::iterate::right ? Rank - 1 - k : k;
+      index[d] = lower[d] + n % extents[d];
+      n /= extents[d];
+    }
+    return index;
+  };
+  const std::int64_t any = *rc::gen::inRange<std::int64_t>(0, count);
+  for (const std::int64_t n : {std::int64_t{0}, any, count - 1, count / 2}) RC_ASSERT(shape.index_of(n) == expected(n));
+
+  // And a walk over stretches, which is what hosts do.
+  const std::int64_t end = std::min(count, any + 200);
+  std::int64_t next = any;
+  const auto itself = [](auto... index) { return fanin::md_index<Rank>{{index...}}; };
+  fanin::detail::for_stretches(fanin::detail::md_functor<decltype(itself), Rank, Order>{shape, itself}, any, end,
+                               [&](const auto& g, std::int64_t from, std::int64_t until) {
+                                 RC_ASSERT(from == next);
+                                 for (; next < until; ++next) RC_ASSERT(g(next) == expected(next));
+                               });
+  RC_ASSERT(next == end);
+}
+
+/// The index that a number stands for, in boxes of few and of very many indices.
+RC_GTEST_PROP(properties, numbers_of_multidimensional_indices, ()) {
+  constexpr std::size_t rank = 4;
+  fanin::md_index<rank> lower{};
+  fanin::md_index<rank> extents{};
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    lower[d] = *rc::gen::inRange<std::int64_t>(-1'000'000, 1'000'000);
+    extents[d] = 1 + static_cast<std::int64_t>(*rc::gen::arbitrary<std::uint16_t>() >> *rc::gen::inRange(1, 16));
+    count *= extents[d];
+  }
+  expect_numbers<fanin::iterate::right>(lower, extents, count);
+  expect_numbers<fanin::iterate::left>(lower, extents, count);
+  const fanin::md_index<2> below{{lower[0], lower[1]}};
+  const fanin::md_index<2> two{{extents[0] * extents[1], extents[2] * extents[3]}};
+  expect_numbers<fanin::iterate::right>(below, two, count);
+  expect_numbers<fanin::iterate::left>(below, two, count);
+}
+
 }  // namespace
 }  // namespace fanin_test

@@ -3,6 +3,7 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <fanin/config.hpp>
 #include <fanin/detail/variant.hpp>
 #include <fanin/execution.hpp>
+#include <fanin/md_range.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 
@@ -72,6 +74,25 @@ range_policy<default_backend> range(First first, Last last) {
   return fanin::range(default_execution(), first, last);
 }
 
+/// The ranges of fanin/md_range.hpp on the default object.
+template <iterate Order = iterate::right, std::size_t Rank>
+md_range_policy<default_backend, Rank, Order> md_range(const detail::md_bound (&extents)[Rank]) {
+  return fanin::md_range<Order>(default_execution(), detail::index_of_bounds(extents));
+}
+template <iterate Order = iterate::right, detail::md_bounds Bounds>
+auto md_range(const Bounds& extents) {
+  return fanin::md_range<Order>(default_execution(), extents);
+}
+template <iterate Order = iterate::right, std::size_t Rank>
+md_range_policy<default_backend, Rank, Order> md_range(const detail::md_bound (&lower)[Rank],
+                                                       const detail::md_bound (&upper)[Rank]) {
+  return fanin::md_range<Order>(default_execution(), detail::index_of_bounds(lower), detail::index_of_bounds(upper));
+}
+template <iterate Order = iterate::right, detail::md_bounds Lower, detail::md_bounds Upper>
+auto md_range(const Lower& lower, const Upper& upper) {
+  return fanin::md_range<Order>(default_execution(), lower, upper);
+}
+
 /// The calls of fanin/reduce.hpp on the default object.
 template <detail::no_object X, class... Reducer>
 detail::result_t<Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
@@ -109,21 +130,21 @@ void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, cons
   fanin::transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Reducer>
-detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, const X& xs,
-                                                             const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, const X& xs,
+                                                                           const Reducer&... reducers) {
   return fanin::reduce_async(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-detail::pending_t<detail::result_t<Reducer...>> reduce_async(const X& xs, const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(const X& xs, const Reducer&... reducers) {
   return fanin::reduce_async(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Argument>
-detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
     detail::call_label label, const X& xs, const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce_async(label.get(), default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Argument>
-detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(
     const X& xs, const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce_async(default_execution(), xs, arrays_f_reducers...);
 }

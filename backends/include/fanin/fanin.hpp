@@ -7,6 +7,20 @@
 /// built with CUDA is left out of units that no CUDA compiler reads: give such a target fanin_target(). Define
 /// FANIN_WITHOUT_KOKKOS for units that use no Kokkos, and Kokkos's headers are not read. Units with and without it make
 /// one program.
+
+// What units may be compiled with that warns here of what is meant: indices for functors that take unsigned ones, and
+// floating-point numbers that are compared with 0.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+// Macros of C headers: min and max, and I of <complex.h>.
+#pragma push_macro("I")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#undef I
+#undef max
+#undef min
+
 #include <fanin/buffer.hpp>
 #include <fanin/build_info.hpp>
 #include <fanin/config.hpp>
@@ -18,6 +32,7 @@
 #else
 #include <fanin/exact_sum.hpp>
 #endif
+#include <fanin/md_range.hpp>
 #include <fanin/merge.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/pending.hpp>
@@ -33,3 +48,8 @@
 #include <fanin/kokkos/kokkos.hpp>
 #endif
 #include <fanin/default_backend.hpp>
+
+#pragma pop_macro("min")
+#pragma pop_macro("max")
+#pragma pop_macro("I")
+#pragma GCC diagnostic pop

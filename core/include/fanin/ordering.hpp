@@ -190,26 +190,26 @@ FANIN_FUNCTION constexpr bool is_surely_below(const T& x, const T& y) {
 /// Whether a minimum prefers x to y whatever their indices: NaN before everything, -0 before +0.
 template <class T>
 FANIN_FUNCTION constexpr bool is_lower(const T& x, const T& y) {
-  if (is_surely_below(x, y)) return true;
-  if (is_surely_below(y, x)) return false;
-  if (is_nan(x) || is_nan(y)) return is_nan(x) && !is_nan(y);
+  if (detail::is_surely_below(x, y)) return true;
+  if (detail::is_surely_below(y, x)) return false;
+  if (detail::is_nan(x) || detail::is_nan(y)) return detail::is_nan(x) && !detail::is_nan(y);
   if constexpr (is_ieee<T>) {
     return ascending_bits(x) < ascending_bits(y);
   } else {
-    return is_negative(x) && !is_negative(y);
+    return detail::is_negative(x) && !detail::is_negative(y);
   }
 }
 
 /// Whether a maximum prefers x to y whatever their indices: NaN before everything, +0 before -0.
 template <class T>
 FANIN_FUNCTION constexpr bool is_higher(const T& x, const T& y) {
-  if (is_surely_below(y, x)) return true;
-  if (is_surely_below(x, y)) return false;
-  if (is_nan(x) || is_nan(y)) return is_nan(x) && !is_nan(y);
+  if (detail::is_surely_below(y, x)) return true;
+  if (detail::is_surely_below(x, y)) return false;
+  if (detail::is_nan(x) || detail::is_nan(y)) return detail::is_nan(x) && !detail::is_nan(y);
   if constexpr (is_ieee<T>) {
     return ascending_bits(y) < ascending_bits(x);
   } else {
-    return is_negative(y) && !is_negative(x);
+    return detail::is_negative(y) && !detail::is_negative(x);
   }
 }
 

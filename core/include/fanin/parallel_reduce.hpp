@@ -11,6 +11,7 @@
 #include <fanin/detail/finished_composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/over.hpp>
 #include <fanin/error.hpp>
 #include <fanin/pending.hpp>
 #include <fanin/range.hpp>
@@ -34,26 +35,30 @@ void check_destination(const Result* out, const char* call) {
 
 /// Reduces f over a range with one or several reducers in one pass, and returns the result (several: a fanin::tuple).
 ///
-/// f is f(i), a value for every reducer or a fanin::tuple with one each, or f(i, acc&...), which combines by itself.
-/// Indices are std::int64_t and come in no stated order. n == 0 gives the identities' results. Blocks until the value
-/// is there, waiting for this object's own stream only; the kernel may end later. What f writes beside its value is
-/// there for later calls on the object, and for the host after the object's synchronize(). The same bits from run to
-/// run for the same object, tuning, device and thread count. f and what it captures are copied; memory it points to
-/// must live until the return (what it writes to, until synchronize()) and be reachable from the backend (not
-/// checkable: on CUDA a fault there throws, and the context is lost). Throws: invalid_argument, state_error, and the
-/// backend's own errors, before or instead of a result.
-template <class Exec, class F, class... Reducer>
-detail::result_t<Reducer...> parallel_reduce(detail::call_label label, const range_policy<Exec>& range, const F& f,
-                                             const Reducer&... reducers) {
-  const auto all = detail::make_composite(reducers...);
-  all.template check_functor<F>();
-  return backend<Exec>::reduce(range.handle(), label.get(), range.first(), range.size(), f, all);
+/// The range is fanin::range or fanin::md_range. f is f(i), a value for every reducer or a fanin::tuple with one each,
+/// or f(i, acc&...), which combines by itself; over an md_range f(i, j, ...) and f(i, j, ..., acc&...), the latter for
+/// reducers that tell no place. Indices are std::int64_t and come in no stated order. n == 0 gives the identities'
+/// results. Blocks until the value is there, waiting for this object's own stream only; the kernel may end later. What
+/// f writes beside its value is there for later calls on the object, and for the host after the object's synchronize().
+/// The same bits from run to run for the same object, tuning, device and thread count. f and what it captures are
+/// copied; memory it points to must live until the return (what it writes to, until synchronize()) and be reachable
+/// from the backend (not checkable: on CUDA a fault there throws, and the context is lost). Throws: invalid_argument,
+/// state_error, and the backend's own errors, before or instead of a result.
+template <detail::index_range Range, class F, class... Reducer>
+detail::result_over_t<Range, Reducer...> parallel_reduce(detail::call_label label, const Range& range, const F& f,
+                                                         const Reducer&... reducers) {
+  using over = detail::over<Range>;
+  const auto all = over::composite_of(range, reducers...);
+  if constexpr (over::template check_functor<F, decltype(all)>()) {
+    return detail::backend_of<Range>::reduce(range.handle(), label.get(), over::first(range), range.size(),
+                                             over::functor(range, f), all);
+  }
 }
 
 /// The same without a label (labels name the call for profilers: an NVTX range on CUDA, Kokkos's own on Kokkos).
-template <class Exec, class F, class... Reducer>
-detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, const F& f, const Reducer&... reducers) {
-  return parallel_reduce(nullptr, range, f, reducers...);
+template <detail::index_range Range, class F, class... Reducer>
+detail::result_over_t<Range, Reducer...> parallel_reduce(const Range& range, const F& f, const Reducer&... reducers) {
+  return fanin::parallel_reduce(nullptr, range, f, reducers...);
 }
 
 /// As parallel_reduce, but writes the result to *out, memory that the backend reaches (a device pointer on CUDA), in
@@ -62,20 +67,23 @@ detail::result_t<Reducer...> parallel_reduce(const range_policy<Exec>& range, co
 /// once (they share a node's workspace: docs/adr/0006). `out` and what f points to must live until the work is done;
 /// errors that arise later come from the object's synchronize(). Throws invalid_argument for a null `out` or one the
 /// backend cannot reach.
-template <class Exec, class F, class... Reducer>
-void parallel_reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const range_policy<Exec>& range,
+template <detail::index_range Range, class F, class... Reducer>
+void parallel_reduce_into(detail::call_label label, detail::result_over_t<Range, Reducer...>* out, const Range& range,
                           const F& f, const Reducer&... reducers) {
-  const auto all = detail::make_composite(reducers...);
-  all.template check_functor<F>();
-  detail::check_destination(out, "fanin::parallel_reduce_into");
-  backend<Exec>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
-  backend<Exec>::reduce_into(range.handle(), label.get(), out, range.first(), range.size(), f, all);
+  using over = detail::over<Range>;
+  const auto all = over::composite_of(range, reducers...);
+  if constexpr (over::template check_functor<F, decltype(all)>()) {
+    detail::check_destination(out, "fanin::parallel_reduce_into");
+    detail::backend_of<Range>::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
+    detail::backend_of<Range>::reduce_into(range.handle(), label.get(), out, over::first(range), range.size(),
+                                           over::functor(range, f), all);
+  }
 }
 
-template <class Exec, class F, class... Reducer>
-void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<Exec>& range, const F& f,
+template <detail::index_range Range, class F, class... Reducer>
+void parallel_reduce_into(detail::result_over_t<Range, Reducer...>* out, const Range& range, const F& f,
                           const Reducer&... reducers) {
-  parallel_reduce_into(nullptr, out, range, f, reducers...);
+  fanin::parallel_reduce_into(nullptr, out, range, f, reducers...);
 }
 
 /// As parallel_reduce, with the same bits, but returns a fanin::pending before the value is there, whose get() waits
@@ -86,33 +94,66 @@ void parallel_reduce_into(detail::result_t<Reducer...>* out, const range_policy<
 /// has returned, or the work is done (what it writes to, until synchronize()). No allocation but where more are
 /// outstanding than before. Throws as parallel_reduce does before a launch, state_error on a stream that is being
 /// captured; what goes wrong later, and what f throws on serial, comes from get().
-template <class Exec, class F, class... Reducer>
-detail::pending_t<detail::result_t<Reducer...>> parallel_reduce_async(detail::call_label label,
-                                                                      const range_policy<Exec>& range, const F& f,
-                                                                      const Reducer&... reducers) {
-  const auto all = detail::make_composite(reducers...);
-  all.template check_functor<F>();
-  return backend<Exec>::reduce_async(range.handle(), label.get(), range.first(), range.size(), f, all);
+template <detail::index_range Range, class F, class... Reducer>
+[[nodiscard]] detail::pending_t<detail::result_over_t<Range, Reducer...>> parallel_reduce_async(
+    detail::call_label label, const Range& range, const F& f, const Reducer&... reducers) {
+  using over = detail::over<Range>;
+  const auto all = over::composite_of(range, reducers...);
+  if constexpr (over::template check_functor<F, decltype(all)>()) {
+    return detail::backend_of<Range>::reduce_async(range.handle(), label.get(), over::first(range), range.size(),
+                                                   over::functor(range, f), all);
+  }
 }
 
-template <class Exec, class F, class... Reducer>
-detail::pending_t<detail::result_t<Reducer...>> parallel_reduce_async(const range_policy<Exec>& range, const F& f,
-                                                                      const Reducer&... reducers) {
-  return parallel_reduce_async(nullptr, range, f, reducers...);
+template <detail::index_range Range, class F, class... Reducer>
+[[nodiscard]] detail::pending_t<detail::result_over_t<Range, Reducer...>> parallel_reduce_async(
+    const Range& range, const F& f, const Reducer&... reducers) {
+  return fanin::parallel_reduce_async(nullptr, range, f, reducers...);
 }
 
-/// Calls f(i) once for every index, in no stated order and possibly concurrently; n == 0 calls nothing. In the order
-/// of the object's stream; may return before it is done. Later calls on the object come after it; the host reads what f
-/// wrote after synchronize().
-template <class Exec, class F>
-void parallel_for(detail::call_label label, const range_policy<Exec>& range, const F& f) {
-  detail::check_for_functor<F>();
-  if (range.size() > 0) backend<Exec>::parallel_for(range.handle(), label.get(), range.first(), range.size(), f);
+/// Calls f(i), over an md_range f(i, j, ...), once for every index, in no stated order and possibly concurrently; n ==
+/// 0 calls nothing. In the order of the object's stream; may return before it is done. Later calls on the object come
+/// after it; the host reads what f wrote after synchronize().
+template <detail::index_range Range, class F>
+void parallel_for(detail::call_label label, const Range& range, const F& f) {
+  using over = detail::over<Range>;
+  if constexpr (over::template check_for_functor<F>()) {
+    if (range.size() > 0) {
+      detail::backend_of<Range>::parallel_for(range.handle(), label.get(), over::first(range), range.size(),
+                                              over::functor(range, f));
+    }
+  }
 }
 
-template <class Exec, class F>
-void parallel_for(const range_policy<Exec>& range, const F& f) {
-  parallel_for(nullptr, range, f);
+template <detail::index_range Range, class F>
+void parallel_for(const Range& range, const F& f) {
+  fanin::parallel_for(nullptr, range, f);
+}
+
+/// What fits none of these is refused in words: any other overload is the better one.
+template <class Call = void>
+auto parallel_reduce(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: parallel_reduce takes [a label,] a range, a functor and reducers, all as objects: "
+                "parallel_reduce(fanin::range(n), f, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto parallel_reduce_into(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: parallel_reduce_into takes [a label,] a pointer to what the reducers give (a double* for "
+                "fanin::sum<double>{}), a range, a functor and reducers: "
+                "parallel_reduce_into(out, fanin::range(n), f, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto parallel_reduce_async(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: parallel_reduce_async takes [a label,] a range, a functor and reducers, all as objects: "
+                "parallel_reduce_async(fanin::range(n), f, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto parallel_for(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: parallel_for takes [a label,] a range and a functor: parallel_for(fanin::range(n), f)");
 }
 
 }  // namespace fanin

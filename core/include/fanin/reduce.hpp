@@ -63,17 +63,18 @@ span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename b
                                                                 const char* call, std::int64_t& count, const F& f,
                                                                 const X& xs, const Y&... ys) {
   static_assert(std::is_invocable_v<const F&, const element_t<X>&, const element_t<Y>&...>,
-                "fanin: transform_reduce's functor must be callable, as const, with one element of each array");
-  count = check_span<Exec>(handle, view_of(xs, call), call);
-  const bool same_length = ((check_span<Exec>(handle, view_of(ys, call), call) == count) && ...);
+                "fanin: transform_reduce's functor, what stands behind the arrays, must be callable, as const, with "
+                "one element of each of them");
+  count = detail::check_span<Exec>(handle, detail::view_of(xs, call), call);
+  const bool same_length = ((detail::check_span<Exec>(handle, detail::view_of(ys, call), call) == count) && ...);
   if (!same_length) {
-    std::string lengths = std::to_string(std::size(xs));
-    ((lengths += ", " + std::to_string(std::size(ys))), ...);
+    std::string lengths = std::to_string(detail::size_of(xs));
+    ((lengths += ", " + std::to_string(detail::size_of(ys))), ...);
     throw invalid_argument(std::string(call) + ": the arrays' lengths differ (" + lengths +
                            "); give arrays of one length");
   }
-  check_layouts(call, xs, ys...);
-  return {f, {{{data_of(xs)}, {data_of(ys)}...}}};
+  detail::check_layouts(call, xs, ys...);
+  return {f, {{{detail::data_of(xs)}, {detail::data_of(ys)}...}}};
 }
 
 /// How many of a call's arguments are arrays before the first that is none.
@@ -114,9 +115,9 @@ auto take_transform(const char* call, Exec&& exec, const Use& use, const Argumen
                 "fanin: transform_reduce takes arrays, a functor and reducers: behind the arrays something is missing");
   const auto all = std::forward_as_tuple(arguments...);
   return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
-    const auto handle = handle_of(std::forward<Exec>(exec));
+    const auto handle = detail::handle_of(std::forward<Exec>(exec));
     std::int64_t count = 0;
-    const auto f = make_transform<object>(handle, call, count, std::get<arrays>(all), std::get<X>(all)...);
+    const auto f = detail::make_transform<object>(handle, call, count, std::get<arrays>(all), std::get<X>(all)...);
     return use(range_policy<object>(handle, 0, count), f, std::get<arrays + 1 + R>(all)...);
   }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
 }
@@ -131,17 +132,18 @@ template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
-  detail::check_array<X>();
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto view = detail::view_of(xs, "fanin::reduce");
-  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
-  return backend<object>::reduce_span(handle, label.get(), view.data(), count, detail::make_composite(reducers...));
+  if constexpr (detail::check_array<X>()) {
+    const auto handle = detail::handle_of(std::forward<Exec>(exec));
+    const auto view = detail::view_of(xs, "fanin::reduce");
+    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
+    return backend<object>::reduce_span(handle, label.get(), view.data(), count, detail::make_composite(reducers...));
+  }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
-  return reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
+  return fanin::reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
 /// As reduce, written to *out in the order of the object's stream, and may return before; n == 0 writes too. `out` and
@@ -153,40 +155,44 @@ template <class Exec, class X, class... Reducer>
 void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs,
                  const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
-  detail::check_array<X>();
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto view = detail::view_of(xs, "fanin::reduce_into");
-  detail::check_destination(out, "fanin::reduce_into");
-  backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
-  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
-  backend<object>::reduce_span_into(handle, label.get(), out, view.data(), count, detail::make_composite(reducers...));
+  if constexpr (detail::check_array<X>()) {
+    const auto handle = detail::handle_of(std::forward<Exec>(exec));
+    const auto view = detail::view_of(xs, "fanin::reduce_into");
+    detail::check_destination(out, "fanin::reduce_into");
+    backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
+    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
+    backend<object>::reduce_span_into(handle, label.get(), out, view.data(), count,
+                                      detail::make_composite(reducers...));
+  }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
-  reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
+  fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
 }
 
 /// As reduce, with the same bits, but returns a fanin::pending before the value is there: see parallel_reduce_async. xs
 /// must live until get() has returned, or the work is done.
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec, const X& xs,
-                                                             const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec,
+                                                                           const X& xs, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
-  detail::check_array<X>();
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto view = detail::view_of(xs, "fanin::reduce_async");
-  const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_async");
-  return backend<object>::reduce_span_async(handle, label.get(), view.data(), count,
-                                            detail::make_composite(reducers...));
+  if constexpr (detail::check_array<X>()) {
+    const auto handle = detail::handle_of(std::forward<Exec>(exec));
+    const auto view = detail::view_of(xs, "fanin::reduce_async");
+    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_async");
+    return backend<object>::reduce_span_async(handle, label.get(), view.data(), count,
+                                              detail::make_composite(reducers...));
+  }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs, const Reducer&... reducers) {
-  return reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
+[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs,
+                                                                           const Reducer&... reducers) {
+  return fanin::reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
 /// transform_reduce([label,] exec, xs, f, reducers...), and with xs, ys and xs, ys, zs: reduces f(x) over one array,
@@ -199,7 +205,7 @@ template <class Exec, class... Argument>
 detail::transform_result_t<Argument...> transform_reduce(detail::call_label label, Exec&& exec,
                                                          const Argument&... arrays_f_reducers) {
   const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    return parallel_reduce(label, range, f, reducers...);
+    return fanin::parallel_reduce(label, range, f, reducers...);
   };
   return detail::take_transform("fanin::transform_reduce", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
@@ -207,7 +213,7 @@ detail::transform_result_t<Argument...> transform_reduce(detail::call_label labe
 template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
 detail::transform_result_t<Argument...> transform_reduce(Exec&& exec, const Argument&... arrays_f_reducers) {
-  return transform_reduce(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
+  return fanin::transform_reduce(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 
 /// As transform_reduce, written to *out in the order of the object's stream: see reduce_into.
@@ -217,7 +223,7 @@ void transform_reduce_into(detail::call_label label, detail::transform_result_t<
                            const Argument&... arrays_f_reducers) {
   detail::check_destination(out, "fanin::transform_reduce_into");
   const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    parallel_reduce_into(label, out, range, f, reducers...);
+    fanin::parallel_reduce_into(label, out, range, f, reducers...);
   };
   detail::take_transform("fanin::transform_reduce_into", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
@@ -226,26 +232,68 @@ template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
 void transform_reduce_into(detail::transform_result_t<Argument...>* out, Exec&& exec,
                            const Argument&... arrays_f_reducers) {
-  transform_reduce_into(nullptr, out, std::forward<Exec>(exec), arrays_f_reducers...);
+  fanin::transform_reduce_into(nullptr, out, std::forward<Exec>(exec), arrays_f_reducers...);
 }
 
 /// As transform_reduce, with the same bits, but returns a fanin::pending before the value is there: see
 /// parallel_reduce_async. The arrays must live until get() has returned, or the work is done.
 template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
     detail::call_label label, Exec&& exec, const Argument&... arrays_f_reducers) {
   const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    return parallel_reduce_async(label, range, f, reducers...);
+    return fanin::parallel_reduce_async(label, range, f, reducers...);
   };
   return detail::take_transform("fanin::transform_reduce_async", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
 
 template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
     Exec&& exec, const Argument&... arrays_f_reducers) {
-  return transform_reduce_async(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
+  return fanin::transform_reduce_async(nullptr, std::forward<Exec>(exec), arrays_f_reducers...);
+}
+
+/// What fits none of these is refused in words: any other overload is the better one.
+template <class Call = void>
+auto reduce(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: reduce takes [a label,] [an execution object,] an array (of a pointer, std::span(pointer, "
+                "n)) and reducers: reduce(xs, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto reduce_into(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: reduce_into takes [a label,] a pointer to what the reducers give (a double* for "
+                "fanin::sum<double>{}), [an execution object,] an array (of a pointer, std::span(pointer, n)) and "
+                "reducers: reduce_into(out, xs, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto reduce_async(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: reduce_async takes [a label,] [an execution object,] an array (of a pointer, "
+                "std::span(pointer, n)) and reducers: reduce_async(xs, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto transform_reduce(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: transform_reduce takes [a label,] [an execution object,] up to three arrays (of a pointer, "
+                "std::span(pointer, n)), a functor and reducers: transform_reduce(xs, f, fanin::sum<double>{})");
+}
+template <class Call = void>
+auto transform_reduce_into(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: transform_reduce_into takes [a label,] a pointer to what the reducers give (a double* for "
+                "fanin::sum<double>{}), [an execution object,] up to three arrays (of a pointer, "
+                "std::span(pointer, n)), a functor and reducers: transform_reduce_into(out, xs, f, "
+                "fanin::sum<double>{})");
+}
+template <class Call = void>
+auto transform_reduce_async(...) {
+  static_assert(detail::dependent_false<Call>,
+                "fanin: transform_reduce_async takes [a label,] [an execution object,] up to three arrays (of a "
+                "pointer, std::span(pointer, n)), a functor and reducers: transform_reduce_async(xs, f, "
+                "fanin::sum<double>{})");
 }
 
 }  // namespace fanin

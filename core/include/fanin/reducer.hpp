@@ -44,6 +44,13 @@ namespace detail {
 
 template <class R>
 concept has_value_type = requires { typename R::value_type; };
+template <class T>
+concept plain_type = std::is_same_v<T, std::remove_cvref_t<T>>;
+template <class R>
+concept has_plain_types = has_value_type<R> && plain_type<reducer_value_t<R>> && plain_type<reducer_accumulator_t<R>> &&
+                          plain_type<reducer_result_t<R>>;
+template <class R>
+concept lacks_type = has_value_type<R> && std::is_same_v<reducer_value_t<R>, no_type>;
 template <class R>
 concept has_identity = requires(const R r) {
   { r.identity() } -> std::convertible_to<reducer_accumulator_t<R>>;
@@ -117,9 +124,14 @@ struct check_reducer {
                 "fanin: finished(g, reducers...) stands alone: give it all reducers of the call, or, where results are "
                 "merged, merge those of its reducers");
   static_assert(has_value_type<R> || is_finished<R>,
-                "fanin: this is no reducer: it does not name a value_type (what f(i) gives)");
+                "fanin: this is no reducer: it does not name a value_type (what f(i) gives); give a built-in one, "
+                "fanin::sum<double>{}, or one of your own, as fanin/reducer.hpp says");
+  static_assert(!lacks_type<R>, "fanin: this reducer lacks the type of its values: sum<double>{}, not sum{}");
+  static_assert(has_plain_types<R> || !has_value_type<R>,
+                "fanin: a reducer's value_type, accumulator_type and result_type are no references and not const: "
+                "sum<double>{}, not sum<const double&>{}");
   static constexpr bool is_complete = [] {
-    if constexpr (has_value_type<R>) {
+    if constexpr (has_plain_types<R> && !lacks_type<R>) {
       using accumulator = reducer_accumulator_t<R>;
       static_assert(is_bitwise_copyable_v<R>, "fanin: a reducer must be trivially copyable: it travels to devices");
       static_assert(
@@ -203,7 +215,7 @@ FANIN_FUNCTION constexpr void fold_value(const R& r, reducer_state_t<R>& state, 
                 "fanin: what f(i) gives does not convert to the reducer's value_type (for several reducers: one "
                 "value for all, or a fanin::tuple with one each)");
   if constexpr (!std::is_same_v<Value, value_type>) {
-    fold_value(r, state, static_cast<value_type>(value), index);
+    detail::fold_value(r, state, static_cast<value_type>(value), index);
   } else if constexpr (has_fold<R>) {
     r.fold(state, value, index);
   } else {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <fanin/detail/add_multiply.hpp>
 #include <fanin/detail/extremes.hpp>
@@ -27,11 +28,11 @@ namespace fanin {
 
 /// An element and where it stands: the smallest index among equals, -1 for an empty range (fanin::merge joins results
 /// of parts, of which some may be empty). As the accumulator of a `_loc` reducer, the index of no element yet is
-/// INT64_MAX.
-template <class T>
+/// INT64_MAX. Over an md_range Index is an md_index, the first in the order of the range.
+template <class T, class Index = std::int64_t>
 struct value_index {
   T value;
-  std::int64_t index;
+  Index index;
   friend bool operator==(const value_index&, const value_index&) = default;
 };
 
@@ -42,20 +43,23 @@ struct min_max_value {
   friend bool operator==(const min_max_value&, const min_max_value&) = default;
 };
 
-template <class T>
+template <class T, class Index = std::int64_t>
 struct min_max_index {
   T min;
   T max;
-  std::int64_t min_index;
-  std::int64_t max_index;
+  Index min_index;
+  Index max_index;
   friend bool operator==(const min_max_index&, const min_max_index&) = default;
 };
 
 /// The sum of values of type T, accumulated in Acc, which is the result's type too: sum<std::int8_t, std::int32_t>,
-/// sum<float, double>. Each value is converted to Acc before it is added. Identity Acc{}. Integers wrap. For another
-/// Acc, whatever its operator+ does from Acc{}.
-template <class T, class Acc = T>
+/// sum<float, double>. Each value is converted to Acc before it is added. Identity Acc{}. Integers wrap. Acc is not
+/// bool. For another Acc, whatever its operator+ does from Acc{}.
+template <class T = detail::no_type, class Acc = T>
 struct sum {
+  static_assert(
+      !std::is_same_v<Acc, bool>,
+      "fanin: a sum in bool is true or false: count in an integer, sum<bool, std::int64_t>, or take lor<bool>");
   using value_type = T;
   using accumulator_type = Acc;
   FANIN_FUNCTION constexpr Acc identity() const { return detail::zero<Acc>(); }
@@ -63,7 +67,7 @@ struct sum {
 };
 
 /// The product of values of type T, accumulated in Acc as for sum. Identity 1. Integers wrap.
-template <class T, class Acc = T>
+template <class T = detail::no_type, class Acc = T>
 struct prod {
   using value_type = T;
   using accumulator_type = Acc;
@@ -72,7 +76,7 @@ struct prod {
 };
 
 /// The smallest element (IEEE 754-2019 minimum: propagates NaN, -0 < +0). Empty: +infinity or the largest integer.
-template <class T>
+template <class T = detail::no_type>
 struct min {
   using value_type = T;
   FANIN_FUNCTION constexpr T identity() const { return detail::highest_identity<T>(); }
@@ -80,7 +84,7 @@ struct min {
 };
 
 /// The largest element (IEEE 754-2019 maximum: propagates NaN, -0 < +0). Empty: -infinity or the lowest integer.
-template <class T>
+template <class T = detail::no_type>
 struct max {
   using value_type = T;
   FANIN_FUNCTION constexpr T identity() const { return detail::lowest_identity<T>(); }
@@ -89,7 +93,7 @@ struct max {
 
 /// The smallest element as min gives it, and the smallest index at which it stands (of the first NaN if there is
 /// one). Empty: {min's identity, -1}.
-template <class T>
+template <class T = detail::no_type>
 struct min_loc {
   using value_type = T;
   using accumulator_type = value_index<T>;
@@ -120,7 +124,7 @@ struct min_loc {
 
 /// The largest element as max gives it, and the smallest index at which it stands (of the first NaN if there is one).
 /// Empty: {max's identity, -1}.
-template <class T>
+template <class T = detail::no_type>
 struct max_loc {
   using value_type = T;
   using accumulator_type = value_index<T>;
@@ -150,7 +154,7 @@ struct max_loc {
 };
 
 /// min and max of one pass.
-template <class T>
+template <class T = detail::no_type>
 struct min_max {
   using value_type = T;
   using accumulator_type = min_max_value<T>;
@@ -167,7 +171,7 @@ struct min_max {
 };
 
 /// min_loc and max_loc of one pass.
-template <class T>
+template <class T = detail::no_type>
 struct min_max_loc {
   using value_type = T;
   using accumulator_type = min_max_index<T>;

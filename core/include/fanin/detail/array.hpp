@@ -37,7 +37,9 @@ concept array = !label<X> && (has_data<X> || has_data_handle<X>);
 
 template <array X>
 constexpr auto data_of(const X& x) {
-  if constexpr (has_data<X>) {
+  if constexpr (std::rank_v<X> > 1) {
+    return reinterpret_cast<const std::remove_all_extents_t<X>*>(x);
+  } else if constexpr (has_data<X>) {
     return std::data(x);
   } else {
     return x.data_handle();
@@ -45,7 +47,16 @@ constexpr auto data_of(const X& x) {
 }
 
 template <array X>
-using element_t = std::remove_cv_t<std::remove_pointer_t<decltype(data_of(std::declval<const X&>()))>>;
+constexpr std::size_t size_of(const X& x) {
+  if constexpr (std::rank_v<X> > 1) {
+    return sizeof(X) / sizeof(std::remove_all_extents_t<X>);
+  } else {
+    return static_cast<std::size_t>(std::size(x));
+  }
+}
+
+template <array X>
+using element_t = std::remove_cv_t<std::remove_pointer_t<decltype(detail::data_of(std::declval<const X&>()))>>;
 
 /// Always: std::span, std::vector, C arrays, fanin::buffer (which gives a std::span and no iterators).
 template <class X>
@@ -102,7 +113,7 @@ constexpr bool strides_fill(const X& xs) {
 template <class X>
 constexpr bool says_contiguous(const X& xs) {
   if constexpr (has_strides<X>) {
-    return strides_fill(xs);
+    return detail::strides_fill(xs);
   } else if constexpr (tells_contiguous<X>) {
     return xs.span_is_contiguous() && static_cast<std::size_t>(xs.span()) == static_cast<std::size_t>(xs.size());
   } else if constexpr (requires { xs.is_unique(); }) {
@@ -112,18 +123,24 @@ constexpr bool says_contiguous(const X& xs) {
   }
 }
 
+/// Whether X is an array; what is none is refused in words.
 template <class X>
-constexpr void check_array() {
+constexpr bool check_array() {
   static_assert(
-      array<X>,
+      !std::is_pointer_v<X>,
+      "fanin: where an array is wanted stands a pointer, which does not say how many elements there are: give "
+      "std::span(pointer, n)");
+  static_assert(
+      array<X> || std::is_pointer_v<X>,
       "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "
       "a std::span, a fanin::buffer, a vector (of what lies on a device: a std::span of its raw pointer)");
+  return array<X>;
 }
 
 /// The elements of xs, in the order of their addresses. Throws invalid_argument where they do not stand side by side.
 template <array X>
 std::span<const element_t<X>> view_of(const X& xs, const char* call) {
-  const auto size = static_cast<std::size_t>(std::size(xs));
+  const std::size_t size = detail::size_of(xs);
   [[maybe_unused]] const auto refuse = [&] {
     throw invalid_argument(std::string(call) + ": the array is not contiguous: beside or between its " +
                            std::to_string(size) +
@@ -131,18 +148,42 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
                            "copy of it, or its elements by index with fanin::parallel_reduce");
   };
   if constexpr (tells_contiguous<X>) {
-    if (size != 0 && !says_contiguous(xs)) refuse();
+    if (size != 0 && !detail::says_contiguous(xs)) refuse();
   } else if constexpr (has_data_handle<X>) {
     static_assert(std::is_same_v<typename X::reference, typename X::element_type&>,
                   "fanin: this mdspan's accessor gives something else than the elements: reduce it by index, with "
                   "fanin::parallel_reduce");
-    if (size != 0 && !says_contiguous(xs)) refuse();
+    if (size != 0 && !detail::says_contiguous(xs)) refuse();
   } else {
     static_assert(known_contiguous<X>,
                   "fanin: this type has data() and size(), but does not say that its elements stand side by side: if "
                   "they do, give std::span(x.data(), x.size())");
   }
-  return {data_of(xs), size};
+  return {detail::data_of(xs), size};
+}
+
+/// Of a C array, told as an mdspan tells its own.
+template <class X>
+struct dimensions_of_c_array {
+  static constexpr std::size_t rank() { return std::rank_v<X>; }
+  static constexpr std::size_t extent(std::size_t r) {
+    return r == 0 ? std::extent_v<X> : dimensions_of_c_array<std::remove_extent_t<X>>::extent(r - 1);
+  }
+  static constexpr std::size_t stride(std::size_t r) { return r + 1 == rank() ? 1 : extent(r + 1) * stride(r + 1); }
+};
+template <class X>
+  requires(std::rank_v<X> == 0)
+struct dimensions_of_c_array<X> {
+  static constexpr std::size_t extent(std::size_t) { return 1; }
+};
+
+template <class X>
+constexpr decltype(auto) dimensions_of(const X& xs) {
+  if constexpr (std::is_array_v<X>) {
+    return dimensions_of_c_array<X>{};
+  } else {
+    return (xs);
+  }
 }
 
 template <class X, class Y>
@@ -170,9 +211,9 @@ constexpr bool layouts_agree([[maybe_unused]] const X& xs, [[maybe_unused]] cons
   if constexpr (has_extents<X> && has_extents<Y>) {
     const auto rank = static_cast<std::size_t>(xs.rank());
     if (rank < 2 || static_cast<std::size_t>(ys.rank()) < 2) return true;
-    if (static_cast<std::size_t>(ys.rank()) != rank || !have_same_extents(xs, ys, rank)) return false;
+    if (static_cast<std::size_t>(ys.rank()) != rank || !detail::have_same_extents(xs, ys, rank)) return false;
     if constexpr (has_strides<X> && has_strides<Y>) {
-      return have_same_strides(xs, ys, rank);
+      return detail::have_same_strides(xs, ys, rank);
     } else if constexpr (requires { xs.mapping() == ys.mapping(); }) {
       return xs.mapping() == ys.mapping();
     } else {
@@ -185,12 +226,12 @@ constexpr bool layouts_agree([[maybe_unused]] const X& xs, [[maybe_unused]] cons
 /// Throws invalid_argument where two of several arrays do not agree.
 template <class X, class... Y>
 void check_layouts(const char* call, const X& xs, const Y&... ys) {
-  if (!(layouts_agree(xs, ys) && ...)) {
+  if (!(detail::layouts_agree(detail::dimensions_of(xs), detail::dimensions_of(ys)) && ...)) {
     throw invalid_argument(std::string(call) +
                            ": the arrays' dimensions differ or are laid out differently, so that elements would meet "
                            "which do not belong together; give arrays of one shape and one layout");
   }
-  if constexpr (sizeof...(Y) > 1) check_layouts(call, ys...);
+  if constexpr (sizeof...(Y) > 1) detail::check_layouts(call, ys...);
 }
 
 }  // namespace fanin::detail

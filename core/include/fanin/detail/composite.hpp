@@ -65,6 +65,8 @@ struct composite {
   using accumulator_type = tuple<reducer_accumulator_t<Reducer>...>;
   using state_type = tuple<reducer_state_t<Reducer>...>;
   using result_type = result_t<Reducer...>;
+  /// This without what is done with the results.
+  using plain_type = composite;
   /// Whether a function makes the result of the reducers' results, on the backend: see finished_composite.
   static constexpr bool is_finished = false;
   template <std::size_t I>
@@ -76,6 +78,7 @@ struct composite {
   static constexpr bool has_any_spill = (gathering_t<Reducer>::has_spill || ...);
   template <std::size_t I>
   static constexpr bool splits_spill = gathering_at<I>::splits_spill;
+  static constexpr bool loads_ahead = (gathering_t<Reducer>::loads_ahead || ...);
   static constexpr bool splits_any_spill = (gathering_t<Reducer>::splits_spill || ...);
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   template <class F>
@@ -118,7 +121,7 @@ struct composite {
   }
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
-      return of_results(result_value(get<I>(reducers), get<I>(acc))...);
+      return of_results(detail::result_value(get<I>(reducers), get<I>(acc))...);
     }(indices{});
   }
   constexpr result_type result_on_host(const accumulator_type& acc) const { return result(acc); }
@@ -131,18 +134,21 @@ struct composite {
     }
   }
 
-  /// Refuses, in words, a functor that no call with these reducers takes.
+  /// Whether a call with these reducers takes the functor; one that it does not is refused in words.
   template <class F>
-  static constexpr void check_functor() {
-    detail::check_functor<F, Reducer...>();
+  static constexpr bool check_functor() {
+    if constexpr (size > 0 && (has_value_type<Reducer> && ...)) {
+      return detail::check_functor<F, Reducer...>();
+    } else {
+      return false;
+    }
   }
-  /// This without what is done with the results.
   constexpr const composite& plain() const { return *this; }
-  /// The same with change(reducer) in each one's place.
+  /// The same with change(index, reducer) in each one's place; the index is a constant.
   template <class Change>
   constexpr auto changed(const Change& change) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return make_composite(change(get<I>(reducers))...);
+      return detail::make_composite(change(std::integral_constant<std::size_t, I>{}, get<I>(reducers))...);
     }(indices{});
   }
 
@@ -183,9 +189,9 @@ struct composite {
   FANIN_FUNCTION constexpr void fold(state_type& state, const Value& value, std::int64_t i) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       if constexpr (gives_one_each<Value>) {
-        (fold_value(get<I>(reducers), get<I>(state), get<I>(value), i), ...);
+        (detail::fold_value(get<I>(reducers), get<I>(state), get<I>(value), i), ...);
       } else {
-        (fold_value(get<I>(reducers), get<I>(state), value, i), ...);
+        (detail::fold_value(get<I>(reducers), get<I>(state), value, i), ...);
       }
     }(indices{});
   }
@@ -282,8 +288,8 @@ struct composite {
     if constexpr (takes_batch<reducer_type<I>, Batch>) {
       get<I>(reducers).fold_batch(state, batch);
     } else {
-      for_those_that_count(batch,
-                           [&](const auto& value, std::int64_t i) { fold_value(get<I>(reducers), state, value, i); });
+      for_those_that_count(
+          batch, [&](const auto& value, std::int64_t i) { detail::fold_value(get<I>(reducers), state, value, i); });
     }
   }
   /// Unrolled in any case: an index that is not a constant would put the values into memory.
@@ -308,7 +314,7 @@ struct composite {
       get<I>(reducers).fold_batch(state, batch);
     } else {
       for (std::int64_t k = 0; k < batch.count; ++k) {
-        fold_value(get<I>(reducers), state, batch.values[k], batch.first + k);
+        detail::fold_value(get<I>(reducers), state, batch.values[k], batch.first + k);
       }
     }
   }

@@ -51,10 +51,10 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
     if (a < b) return a;
     return b < a || b != b || (b == a && is_negative(b)) ? b : a;
   }
-  if (is_surely_below(a, b)) [[likely]] {
+  if (detail::is_surely_below(a, b)) [[likely]] {
     return a;
   }
-  return is_lower(b, a) ? b : a;
+  return detail::is_lower(b, a) ? b : a;
 }
 
 /// IEEE 754-2019 maximum: NaN if either is NaN, -0 < +0.
@@ -65,12 +65,12 @@ FANIN_FUNCTION constexpr T maximum(T a, T b) {
   }
   if constexpr (runs_on_device && std::is_same_v<T, double>) {
     if (b < a) return a;
-    return a < b || b != b || (b == a && !is_negative(b)) ? b : a;
+    return a < b || b != b || (b == a && !detail::is_negative(b)) ? b : a;
   }
-  if (is_surely_below(b, a)) [[likely]] {
+  if (detail::is_surely_below(b, a)) [[likely]] {
     return a;
   }
-  return is_higher(b, a) ? b : a;
+  return detail::is_higher(b, a) ? b : a;
 }
 
 /// The index an accumulator has before any element: behind every index of a range, which may be negative ones too.
@@ -81,7 +81,7 @@ FANIN_FUNCTION constexpr std::int64_t index_or_none(std::int64_t index) { return
 /// The way back, for merge(): an index of -1 is none where the value is the identity.
 template <class T>
 FANIN_FUNCTION constexpr std::int64_t none_or_index(std::int64_t index, const T& value, const T& identity) {
-  const bool is_identity = !is_lower(value, identity) && !is_lower(identity, value);
+  const bool is_identity = !detail::is_lower(value, identity) && !detail::is_lower(identity, value);
   return index == -1 && is_identity ? no_index : index;
 }
 
@@ -100,22 +100,22 @@ FANIN_FUNCTION constexpr void keep_preferred(T& value, std::int64_t& index, cons
 struct prefer_lower {
   template <class T>
   FANIN_FUNCTION constexpr bool operator()(const T& x, const T& y) const {
-    return is_lower(x, y);
+    return detail::is_lower(x, y);
   }
   template <class T>
   FANIN_FUNCTION static constexpr bool surely(const T& x, const T& y) {
-    return is_surely_below(x, y);
+    return detail::is_surely_below(x, y);
   }
 };
 
 struct prefer_higher {
   template <class T>
   FANIN_FUNCTION constexpr bool operator()(const T& x, const T& y) const {
-    return is_higher(x, y);
+    return detail::is_higher(x, y);
   }
   template <class T>
   FANIN_FUNCTION static constexpr bool surely(const T& x, const T& y) {
-    return is_surely_below(y, x);
+    return detail::is_surely_below(y, x);
   }
 };
 

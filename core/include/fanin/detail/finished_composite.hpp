@@ -23,6 +23,15 @@ struct result_of_finish<G, Result...> {
 template <class G, has_value_type... Reducer>
 struct result_of_all<finished_reducers<G, Reducer...>> : result_of_finish<G, reducer_result_t<Reducer>...> {};
 
+/// How a host calls g, which may be callable there alone, also in a unit that nvcc compiles.
+template <class G>
+struct finish_on_host {
+  template <class... Result>
+  static constexpr auto call(const G& g, const Result&... results) {
+    return g(results...);
+  }
+};
+
 /// Reducers whose results g makes the call's result of, once and on the backend. They fold and join as without g.
 template <class G, class... Reducer>
 struct finished_composite : composite<Reducer...> {
@@ -38,7 +47,7 @@ struct finished_composite : composite<Reducer...> {
 
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
-      return of_results(result_value(get<I>(this->reducers), get<I>(acc))...);
+      return of_results(detail::result_value(get<I>(this->reducers), get<I>(acc))...);
     }(typename plain_type::indices{});
   }
   FANIN_FUNCTION constexpr result_type of_results(const reducer_result_t<Reducer>&... results) const {
@@ -61,7 +70,7 @@ struct finished_composite : composite<Reducer...> {
   }
   template <std::size_t... I>
   constexpr result_type on_host(const accumulator_type& acc, std::index_sequence<I...>) const {
-    return g(result_value(get<I>(this->reducers), get<I>(acc))...);
+    return finish_on_host<G>::call(g, detail::result_value(get<I>(this->reducers), get<I>(acc))...);
   }
 };
 

@@ -5,6 +5,9 @@ namespace fanin {
 
 namespace detail {
 
+/// Of a built-in reducer whose type was left out: sum{}.
+struct no_type {};
+
 template <class R>
 concept names_accumulator = requires { typename R::accumulator_type; };
 template <class R>

@@ -141,8 +141,8 @@ struct backend<kokkos<Space>> {
   static void parallel_for(handle_type state, const char* label, std::int64_t first, std::int64_t count, const F& f) {
     const Space& space = state->space("fanin::parallel_for");
     detail::launch_alone(space, [&] {
-      Kokkos::parallel_for(detail::kokkos_label(label, detail::kokkos_call::parallel_for).get(),
-                           detail::kokkos_range<Space>(space, 0, count), detail::kokkos_for_functor<F>{f, first});
+      detail::kokkos_launch_for(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_for).get(),
+                                first, count, f);
     });
   }
 

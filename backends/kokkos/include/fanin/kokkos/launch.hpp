@@ -74,10 +74,23 @@ void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const 
     const std::int64_t items =
         Composite::has_any_spill ? work_items(state.threads(), count) : std::min(count, state.threads());
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
-                            kokkos_host_functor<F, Composite>{first, count, items, c, f}, reducer);
+                            kokkos_host_functor<F, Composite>{{first, count, items}, c, f}, reducer);
   } else {
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, count),
                             kokkos_element_functor<F, Composite>{f, c, first}, reducer);
+  }
+}
+
+/// Rows of an md_range on a host are loops of their own: a thread takes a stretch of them.
+template <class Space, class F>
+void kokkos_launch_for(const kokkos_state<Space>& state, const Space& space, const std::string& label,
+                       std::int64_t first, std::int64_t count, const F& f) {
+  if constexpr (is_host_space<Space> && has_rows<F>) {
+    const std::int64_t items = std::min(count, state.threads());
+    Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
+                         kokkos_host_for_functor<F>{{first, count, items}, f});
+  } else {
+    Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, count), kokkos_for_functor<F>{f, first});
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/md_functor.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/host/fold.hpp>
 #include <fanin/pending.hpp>
@@ -109,7 +110,9 @@ struct backend<serial> {
 
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
-    for (std::int64_t i = first; i < first + count; ++i) f(i);
+    detail::for_stretches(f, first, first + count, [](const auto& g, std::int64_t from, std::int64_t until) {
+      for (std::int64_t i = from; i < until; ++i) g(i);
+    });
   }
 
   static void synchronize(serial) noexcept {}
@@ -166,10 +169,14 @@ struct backend<serial> {
     std::int64_t half = count - count / 2;
     std::vector<typename Composite::accumulator_type> partial(static_cast<std::size_t>(half), c.identity());
     const auto at = [&](std::int64_t i) -> auto& { return partial[static_cast<std::size_t>(i)]; };
+    const auto accumulate = [&](auto& state, std::int64_t i) {
+      detail::for_stretches(
+          f, i, i + 1, [&](const auto& g, std::int64_t from, std::int64_t) { c.accumulate_on_host(g, state, from); });
+    };
     for (std::int64_t i = 0; i < half; ++i) {
       auto state = c.begin(at(i));
-      c.accumulate_on_host(f, state, first + i);
-      if (i + half < count) c.accumulate_on_host(f, state, first + i + half);
+      accumulate(state, first + i);
+      if (i + half < count) accumulate(state, first + i + half);
       c.finish(state, at(i));
     }
     for (count = half; count > 1; count = half) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+// Fanin's headers give none of these warnings, wherever a compiler finds them, nor does this file.
+#pragma GCC diagnostic error "-Wsign-conversion"
+#pragma GCC diagnostic error "-Wfloat-equal"
+#pragma GCC diagnostic error "-Wold-style-cast"
+#pragma GCC diagnostic error "-Wextra-semi"
+#pragma GCC diagnostic error "-Wpedantic"
+#pragma GCC diagnostic error "-Wdouble-promotion"
+#if !defined(__clang__)
+#pragma GCC diagnostic error "-Wuseless-cast"
+#endif
+#include <fanin/fanin.hpp>
+
+// Calls that fit no form of a function, and reducers of wrong types, all of them in one unit (WRONG), and the nearest
+// that are right.
+
+struct value {
+  double operator()(std::int64_t i) const { return static_cast<double>(i); }
+};
+struct square {
+  double operator()(double x) const { return x * x; }
+};
+struct unsigned_value {
+  float operator()(std::size_t i) const { return static_cast<float>(i); }
+};
+struct moves_only {
+  std::unique_ptr<double> x;
+  void operator()(std::int64_t i) const { *x += static_cast<double>(i); }
+};
+
+void use() {
+  const fanin::serial exec;
+  const fanin::sum<double> sum;
+  const std::vector<double> xs(10);
+  const double* const pointer = xs.data();
+#if defined(WRONG)
+  float out = 0;
+  fanin::range(exec, 10.5);
+  fanin::parallel_reduce(10, value{}, sum);
+  fanin::parallel_reduce_into(&out, fanin::range(exec, 10), value{}, sum);
+  fanin::parallel_reduce_async(exec, 10, value{}, sum);
+  fanin::parallel_for(10, value{});
+  fanin::reduce<fanin::sum<double>>(exec, xs);
+  fanin::reduce_into(&out, exec, xs, sum);
+  fanin::reduce_async("sum", pointer, 10, sum);
+  fanin::transform_reduce(pointer, 10, square{}, sum);
+  fanin::transform_reduce_into("sum", &out, xs, square{}, sum);
+  fanin::transform_reduce_async(pointer, square{}, sum);
+  fanin::exact_dot(xs, xs);
+  fanin::exact_dot_into(&out, exec, xs, xs);
+  fanin::exact_norm2_squared(exec, pointer);
+  fanin::exact_norm2_squared_into(exec, &out, xs);
+
+  fanin::reduce(exec, pointer, 10, sum);
+  fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});
+  fanin::reduce_async(exec, xs, sum);
+  fanin::parallel_for(fanin::range(exec, 10), moves_only{});
+  fanin::reduce(exec, xs, fanin::sum{});
+  fanin::reduce(exec, xs, fanin::max<const double>{});
+  fanin::reduce(exec, xs, fanin::exact_sum<int>{});
+  fanin::parallel_reduce(fanin::range(exec, 10), value{}, fanin::sum<bool>{});
+#else
+  double out = 0;
+  fanin::parallel_reduce(fanin::range(exec, 10), value{}, sum);
+  fanin::parallel_reduce_into(&out, fanin::range(10), value{}, sum);
+  (void)fanin::parallel_reduce_async("sum", fanin::range(exec, 10), value{}, sum);
+  fanin::parallel_for("f", fanin::range(std::size_t{10}), unsigned_value{});
+  fanin::parallel_reduce(fanin::range(10U), unsigned_value{}, fanin::max<float>{}, fanin::lor<float>{});
+  fanin::parallel_reduce(
+      fanin::range(exec, 0, 10L), [](std::size_t i, auto& acc) { acc += static_cast<double>(i); },
+      fanin::exact_sum<double>{});
+  fanin::parallel_reduce(fanin::range(exec, 10), [](auto i) { return i; }, fanin::min_loc<std::int64_t>{});
+  fanin::reduce(exec, std::span(pointer, 10), fanin::sum<bool, std::int64_t>{});
+  fanin::reduce_into("sum", &out, exec, xs, sum);
+  fanin::reduce_into(nullptr, exec, xs, sum);  // which throws
+  fanin::reduce_async("sum", xs, sum).get();
+  fanin::transform_reduce("sum", exec, xs, square{}, sum);
+  fanin::transform_reduce_into(nullptr, &out, xs, square{}, sum);
+#endif
+}
