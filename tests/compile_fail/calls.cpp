@@ -29,6 +29,12 @@ struct square {
 struct unsigned_value {
   float operator()(std::size_t i) const { return static_cast<float>(i); }
 };
+struct in_plane {
+  double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
+};
+struct of_two {
+  double operator()(double, double) const { return 0; }
+};
 struct moves_only {
   std::unique_ptr<double> x;
   void operator()(std::int64_t i) const { *x += static_cast<double>(i); }
@@ -41,6 +47,7 @@ void use() {
   const double* const pointer = xs.data();
 #if defined(WRONG)
   float out = 0;
+  double many = 0;
   fanin::range(exec, 10.5);
   fanin::parallel_reduce(10, value{}, sum);
   fanin::parallel_reduce_into(&out, fanin::range(exec, 10), value{}, sum);
@@ -56,6 +63,13 @@ void use() {
   fanin::exact_dot_into(&out, exec, xs, xs);
   fanin::exact_norm2_squared(exec, pointer);
   fanin::exact_norm2_squared_into(exec, &out, xs);
+  fanin::parallel_reduce(fanin::rows(exec, 3, 4), in_plane{}, sum);
+  (void)fanin::parallel_reduce_async("sum", fanin::columns(exec, 3, 4), in_plane{}, sum);
+  fanin::axes<>(fanin::md_range(exec, {3, 4}));
+  fanin::axes<2>(fanin::md_range(exec, {3, 4}));
+  fanin::axes<1, 1>(fanin::md_range(exec, {3, 4, 5}));
+  fanin::axes<1, 0>(fanin::md_range(exec, {3, 4}));
+  fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane{}, fanin::finished(of_two{}, sum));
 
   fanin::reduce(exec, pointer, 10, sum);
   fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});
@@ -76,6 +90,7 @@ void use() {
       fanin::range(exec, 0, 10L), [](std::size_t i, auto& acc) { acc += static_cast<double>(i); },
       fanin::exact_sum<double>{});
   fanin::parallel_reduce(fanin::range(exec, 10), [](auto i) { return i; }, fanin::min_loc<std::int64_t>{});
+  fanin::parallel_reduce_into(&out, fanin::rows(1, 4U), in_plane{}, sum);
   fanin::reduce(exec, std::span(pointer, 10), fanin::sum<bool, std::int64_t>{});
   fanin::reduce_into("sum", &out, exec, xs, sum);
   fanin::reduce_into(nullptr, exec, xs, sum);  // which throws

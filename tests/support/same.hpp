@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <ostream>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fanin/md_index.hpp>
 #include <fanin/reducers.hpp>
@@ -103,6 +105,19 @@ void show(std::ostream& out, const fanin::tuple<Ts...>& x) {
     ((out << (I == 0 ? "(" : ", "), show(out, fanin::get<I>(x))), ...);
   }(std::index_sequence_for<Ts...>{});
   out << ")";
+}
+
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](const T& x, const T& y) { return same(x, y); });
+}
+/// How many there are, and the first one.
+template <class T>
+void show(std::ostream& out, const std::vector<T>& xs) {
+  out << xs.size() << " values, ";
+  if (!xs.empty()) show(out, xs.front());
+  out << " ...";
 }
 
 template <class T>

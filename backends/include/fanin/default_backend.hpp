@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/axes.hpp>
 #include <fanin/buffer.hpp>
 #include <fanin/config.hpp>
 #include <fanin/detail/variant.hpp>
@@ -91,6 +92,16 @@ md_range_policy<default_backend, Rank, Order> md_range(const detail::md_bound (&
 template <iterate Order = iterate::right, detail::md_bounds Lower, detail::md_bounds Upper>
 auto md_range(const Lower& lower, const Upper& upper) {
   return fanin::md_range<Order>(default_execution(), lower, upper);
+}
+
+/// The ranges of fanin/axes.hpp on the default object.
+template <detail::index_value Rows, detail::index_value Columns>
+auto rows(Rows n, Columns m) {
+  return fanin::rows(default_execution(), n, m);
+}
+template <detail::index_value Rows, detail::index_value Columns>
+auto columns(Rows n, Columns m) {
+  return fanin::columns(default_execution(), n, m);
 }
 
 /// The calls of fanin/reduce.hpp on the default object.

@@ -32,6 +32,7 @@
 #else
 #include <fanin/exact_sum.hpp>
 #endif
+#include <fanin/axes.hpp>
 #include <fanin/md_range.hpp>
 #include <fanin/merge.hpp>
 #include <fanin/parallel_reduce.hpp>

@@ -24,6 +24,8 @@ namespace fanin {
 ///   reduce_span(handle, label, data, count, composite)           -> result; blocks
 ///   reduce_span_into(handle, label, out, data, count, composite)
 ///   reduce_span_async(handle, label, data, count, composite)     -> pending<result>
+///   reduce_many_into(handle, label, put, rows, composite)        put.put(row, result) for each row of `rows`, a
+///                                   functor as detail/axes_functor.hpp has them; in the object's order
 ///   parallel_for(handle, label, first, count, f)                 may return at once
 ///   synchronize(handle)                                          waits for all of the above; throws what went wrong
 ///   check_memory(handle, pointer, what)      throws invalid_argument if the backend cannot reach the memory

@@ -45,6 +45,22 @@ inline constexpr bool is_finished = false;
 template <class G, class... Reducer>
 inline constexpr bool is_finished<finished_reducers<G, Reducer...>> = true;
 
+/// Refuses, in words, what g gives and no call can.
+template <class Given>
+constexpr void check_given() {
+  static_assert(!std::is_void_v<Given>,
+                "fanin: the function of finished(g, reducers...) gives nothing: return the call's result");
+  if constexpr (!std::is_void_v<Given>) {
+    static_assert(is_bitwise_copyable_v<Given>,
+                  "fanin: what the function of finished(g, reducers...) gives must be trivially copyable, or say "
+                  "that it is bitwise copyable (fanin::is_bitwise_copyable)");
+    static_assert(std::is_copy_constructible_v<Given> && std::is_copy_assignable_v<Given>,
+                  "fanin: what the function of finished(g, reducers...) gives must be copyable and assignable");
+    static_assert(std::is_default_constructible_v<Given>,
+                  "fanin: what the function of finished(g, reducers...) gives must have a default constructor");
+  }
+}
+
 /// Refuses, in words, what g lacks.
 template <class G, class... Result>
 constexpr bool check_finish() {
@@ -57,18 +73,7 @@ constexpr bool check_finish() {
                 "fanin: the function of finished(g, reducers...) must be callable, as const, with the results of the "
                 "reducers, one argument each");
   if constexpr (is_callable) {
-    using given = std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>;
-    static_assert(!std::is_void_v<given>,
-                  "fanin: the function of finished(g, reducers...) gives nothing: return the call's result");
-    if constexpr (!std::is_void_v<given>) {
-      static_assert(is_bitwise_copyable_v<given>,
-                    "fanin: what the function of finished(g, reducers...) gives must be trivially copyable, or say "
-                    "that it is bitwise copyable (fanin::is_bitwise_copyable)");
-      static_assert(std::is_copy_constructible_v<given> && std::is_copy_assignable_v<given>,
-                    "fanin: what the function of finished(g, reducers...) gives must be copyable and assignable");
-      static_assert(std::is_default_constructible_v<given>,
-                    "fanin: what the function of finished(g, reducers...) gives must have a default constructor");
-    }
+    detail::check_given<std::remove_cvref_t<std::invoke_result_t<const G&, const Result&...>>>();
   }
   return true;
 }

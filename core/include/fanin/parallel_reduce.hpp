@@ -11,6 +11,7 @@
 #include <fanin/detail/finished_composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/many.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/error.hpp>
 #include <fanin/pending.hpp>
@@ -86,6 +87,31 @@ void parallel_reduce_into(detail::result_over_t<Range, Reducer...>* out, const R
   fanin::parallel_reduce_into(nullptr, out, range, f, reducers...);
 }
 
+/// The same for a range of many results (fanin::rows, columns, axes<...>): out[k] is that of the k-th row of the range,
+/// and out has room for all of them. It may not lie in memory that f reads. Where there are no results, nothing is
+/// written, and out may be null.
+template <detail::range_of_many Range, class F, class... Reducer>
+void parallel_reduce_into(detail::call_label label, detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
+                          const F& f, const Reducer&... reducers) {
+  using many = detail::many_over<Range>;
+  using backend_type = backend<typename many::execution_type>;
+  const auto all = many::composite_of(range, reducers...);
+  if constexpr (many::template check_functor<F, decltype(all)>()) {
+    if (range.results() == 0) return;
+    detail::check_destination(out, "fanin::parallel_reduce_into");
+    backend_type::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
+    backend_type::reduce_many_into(range.handle(), label.get(),
+                                   detail::results_in_order<detail::one_of_many_t<Range, Reducer...>>{out},
+                                   many::functor(range, f), all);
+  }
+}
+
+template <detail::range_of_many Range, class F, class... Reducer>
+void parallel_reduce_into(detail::one_of_many_t<Range, Reducer...>* out, const Range& range, const F& f,
+                          const Reducer&... reducers) {
+  fanin::parallel_reduce_into(nullptr, out, range, f, reducers...);
+}
+
 /// As parallel_reduce, with the same bits, but returns a fanin::pending before the value is there, whose get() waits
 /// for it. On CUDA that wait is for this value alone: the stream goes on, and any number may be outstanding on an
 /// object. (serial and Kokkos's host spaces are done when the call returns; on Kokkos::Cuda get() waits for an event
@@ -128,6 +154,28 @@ void parallel_for(detail::call_label label, const Range& range, const F& f) {
 template <detail::index_range Range, class F>
 void parallel_for(const Range& range, const F& f) {
   fanin::parallel_for(nullptr, range, f);
+}
+
+/// Many results have a destination.
+template <detail::range_of_many Range, class... Others>
+void parallel_reduce(detail::call_label, const Range&, const Others&...) {
+  static_assert(
+      detail::dependent_false<Range>,
+      "fanin: rows, columns and axes<...> give many results: parallel_reduce_into(out, range, f, reducers...)");
+}
+template <detail::range_of_many Range, class... Others>
+void parallel_reduce(const Range& range, const Others&... others) {
+  fanin::parallel_reduce(nullptr, range, others...);
+}
+template <detail::range_of_many Range, class... Others>
+void parallel_reduce_async(detail::call_label, const Range&, const Others&...) {
+  static_assert(detail::dependent_false<Range>,
+                "fanin: rows, columns and axes<...> give many results: parallel_reduce_into(out, range, f, "
+                "reducers...), which may return before they are there");
+}
+template <detail::range_of_many Range, class... Others>
+void parallel_reduce_async(const Range& range, const Others&... others) {
+  fanin::parallel_reduce_async(nullptr, range, others...);
 }
 
 /// What fits none of these is refused in words: any other overload is the better one.

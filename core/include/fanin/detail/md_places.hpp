@@ -72,6 +72,25 @@ struct md_results_themselves {
   }
 };
 
+/// The index whose number is n, or, of -1, no place.
+template <std::size_t Rank, iterate Order>
+FANIN_FUNCTION constexpr md_index<Rank> place_in(const md_shape<Rank, Order>& shape, std::int64_t n) {
+  md_index<Rank> nowhere{};
+  for (std::size_t k = 0; k < Rank; ++k) nowhere[k] = -1;
+  return n < 0 ? nowhere : shape.index_of(n);
+}
+/// A result that tells places, with those of the shape.
+template <std::size_t Rank, iterate Order, class T>
+FANIN_FUNCTION constexpr value_index<T, md_index<Rank>> placed_in(const md_shape<Rank, Order>& shape,
+                                                                  const value_index<T>& result) {
+  return {result.value, detail::place_in(shape, result.index)};
+}
+template <std::size_t Rank, iterate Order, class T>
+FANIN_FUNCTION constexpr min_max_index<T, md_index<Rank>> placed_in(const md_shape<Rank, Order>& shape,
+                                                                    const min_max_index<T>& result) {
+  return {result.min, result.max, detail::place_in(shape, result.min_index), detail::place_in(shape, result.max_index)};
+}
+
 /// g of the results of these reducers with their places in the shape.
 template <class G, std::size_t Rank, iterate Order, class... Reducer>
 struct md_placed {
@@ -96,19 +115,12 @@ struct md_placed {
   }
   constexpr result_type call_on_host(const md_result_t<Reducer, Rank>&... results) const { return g(results...); }
 
-  FANIN_FUNCTION constexpr md_index<Rank> place(std::int64_t n) const {
-    md_index<Rank> nowhere{};
-    for (std::size_t k = 0; k < Rank; ++k) nowhere[k] = -1;
-    return n < 0 ? nowhere : shape.index_of(n);
-  }
   template <class R>
   FANIN_FUNCTION constexpr md_result_t<R, Rank> placed(const reducer_result_t<R>& result) const {
     if constexpr (!tells_place<R>) {
       return result;
-    } else if constexpr (requires { result.index; }) {
-      return {result.value, place(result.index)};
     } else {
-      return {result.min, result.max, place(result.min_index), place(result.max_index)};
+      return detail::placed_in(shape, result);
     }
   }
 };

@@ -84,6 +84,25 @@ class md_shape {
   bool is_short_ = true;
 };
 
+/// Of one dimension.
+template <iterate Order>
+class md_shape<1, Order> {
+ public:
+  static constexpr std::size_t fastest = 0;
+
+  constexpr md_shape() = default;
+  constexpr md_shape(const md_index<1>& lower, const md_index<1>& extents, std::int64_t)
+      : lower_{lower[0]}, extent_{extents[0]} {}
+
+  FANIN_FUNCTION constexpr std::int64_t lower(std::size_t) const { return lower_; }
+  FANIN_FUNCTION constexpr std::int64_t extent(std::size_t) const { return extent_; }
+  FANIN_FUNCTION constexpr md_index<1> index_of(std::int64_t n) const { return {{lower_ + n}}; }
+
+ private:
+  std::int64_t lower_ = 0;
+  std::int64_t extent_ = 0;
+};
+
 }  // namespace detail
 
 }  // namespace fanin

@@ -14,6 +14,7 @@
 #include <fanin/pending.hpp>
 #if defined(__CUDACC__)
 #include <fanin/cuda/launch.cuh>
+#include <fanin/cuda/split/launch.cuh>
 #endif
 
 namespace fanin {
@@ -123,6 +124,20 @@ struct cuda_backend : cuda_calls {
       refuse_array<T>();
 #endif
     }
+  }
+
+  template <class Put, class All, class Composite>
+  static void reduce_many_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                               [[maybe_unused]] const Put& put, [[maybe_unused]] const All& all,
+                               [[maybe_unused]] const Composite& c) {
+    static_assert(std::is_same_v<Strategy, cuda_strategy::one_pass>,
+                  "fanin: strategies are for one result: give rows, columns and axes<...> the fanin::cuda itself");
+#if defined(__CUDACC__)
+    check_device_functor<All>();
+    reduce_many_ordered(handle, label, put, all, substitute_composite_for<axes_row<const All&>>(c));
+#else
+    refuse_functor<typename All::functor_type>();
+#endif
   }
 
   template <class F>

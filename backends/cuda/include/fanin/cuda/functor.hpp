@@ -5,6 +5,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/axes_results.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/reduce.hpp>
@@ -25,6 +27,14 @@ struct written_functor<span_transform<F, T...>> {
 template <class F, std::size_t Rank, iterate Order>
 struct written_functor<md_functor<F, Rank, Order>> {
   using type = F;
+};
+template <class F, class Axes, iterate Order>
+struct written_functor<axes_functor<F, Axes, Order>> {
+  using type = F;
+};
+template <class G, class Axes, iterate Order, class... R>
+struct written_functor<axes_placed<G, Axes, Order, R...>> {
+  using type = G;
 };
 template <class G, std::size_t Rank, iterate Order, class... R>
 struct written_functor<md_placed<G, Rank, Order, R...>> {

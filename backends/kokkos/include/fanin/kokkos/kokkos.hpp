@@ -17,6 +17,7 @@
 #include <fanin/execution.hpp>
 #include <fanin/kokkos/launch.hpp>
 #include <fanin/kokkos/lifetime.hpp>
+#include <fanin/kokkos/many.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
 #include <fanin/pending.hpp>
@@ -135,6 +136,14 @@ struct backend<kokkos<Space>> {
     const Space& space = state->space("fanin::reduce_async");
     return detail::kokkos_reduce_async(*state, space, detail::kokkos_label(label, detail::kokkos_call::reduce), 0,
                                        count, detail::kokkos_span_functor<T>{data}, c);
+  }
+
+  template <class Put, class All, class Composite>
+  static void reduce_many_into(handle_type state, const char* label, const Put& put, const All& all,
+                               const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_into");
+    detail::kokkos_reduce_rows(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), put,
+                               all, c);
   }
 
   template <class F>

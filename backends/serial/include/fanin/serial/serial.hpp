@@ -10,10 +10,12 @@
 #include <new>
 #include <vector>
 
+#include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/host/fold.hpp>
+#include <fanin/host/many.hpp>
 #include <fanin/pending.hpp>
 
 namespace fanin {
@@ -63,13 +65,7 @@ struct backend<serial> {
   template <class F, class Composite>
   static typename Composite::result_type reduce(serial exec, const char*, std::int64_t first, std::int64_t count,
                                                 const F& f, const Composite& c) {
-    switch (exec.order()) {
-      case serial_order::left_to_right: return c.result_on_host(left_to_right(first, count, f, c.plain()));
-      case serial_order::recursive_halving:
-        return c.result_on_host(count > 1 ? halving(first, count, f, c.plain())
-                                          : left_to_right(first, count, f, c.plain()));
-      default: return c.result_on_host(detail::host::fold(f, c.plain(), first, first + count));
-    }
+    return c.result_on_host(in_order(exec, first, count, f, c.plain()));
   }
 
   template <class F, class Composite>
@@ -108,6 +104,23 @@ struct backend<serial> {
     return pending_of<Composite>([&] { return reduce_span(exec, label, data, count, c); });
   }
 
+  template <class Put, class All, class Composite>
+  static void reduce_many_into(serial exec, const char*, const Put& put, const All& all, const Composite& c) {
+    const auto put_one = [&](std::int64_t row, const auto& place, const auto& acc) {
+      put.put(row, c.at(place).result_on_host(acc));
+    };
+    if constexpr (!All::reduces_fastest) {
+      if (exec.order() != serial_order::recursive_halving) {
+        detail::host::fold_columns(all, c.plain(), 0, all.results, 0, all.count,
+                                   exec.order() == serial_order::left_to_right, put_one);
+        return;
+      }
+    }
+    detail::host::fold_rows(
+        all, c.plain(), 0, all.results,
+        [&](const auto& f) { return in_order(exec, all.first(), all.count, f, c.plain()); }, put_one);
+  }
+
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
     detail::for_stretches(f, first, first + count, [](const auto& g, std::int64_t from, std::int64_t until) {
@@ -142,6 +155,17 @@ struct backend<serial> {
     const T* data;
     const T& operator()(std::int64_t i) const { return data[i]; }
   };
+
+  template <class F, class Composite>
+  static typename Composite::accumulator_type in_order(serial exec, std::int64_t first, std::int64_t count, const F& f,
+                                                       const Composite& c) {
+    switch (exec.order()) {
+      case serial_order::left_to_right: return left_to_right(first, count, f, c);
+      case serial_order::recursive_halving:
+        return count > 1 ? halving(first, count, f, c) : left_to_right(first, count, f, c);
+      default: return detail::host::fold(f, c, first, first + count);
+    }
+  }
 
   template <class F, class Composite>
   static typename Composite::accumulator_type left_to_right(std::int64_t first, std::int64_t count, const F& f,

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/host/fold.hpp>
+
+/// How one thread of a host folds many rows: one after the other where the elements of each are neighbours, and many at
+/// once where they lie across each other in memory, as columns do.
+namespace fanin::detail::host {
+
+template <class Composite>
+inline constexpr bool has_plain_states =
+    !Composite::has_any_spill && std::is_same_v<typename Composite::state_type, typename Composite::accumulator_type> &&
+    std::is_trivially_default_constructible_v<typename Composite::accumulator_type>;
+
+/// Rows of so few elements are folded from left to right: loops for many cost more than they give. Of doubles, 16 MiB
+/// of them: 64 elements 4.4 ms instead of 7.3; 256 6.9 instead of 4.7.
+inline constexpr std::int64_t short_row = 128;
+
+/// Calls use(row, place, accumulator) for the rows begin .. end - 1. `fold_row` folds one that is not short.
+template <class All, class Composite, class FoldRow, class Use>
+void fold_rows(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, const FoldRow& fold_row,
+               const Use& use) {
+  detail::for_rows(all, begin, end, [&](std::int64_t row, const auto& place) {
+    const axes_row<const All&> f{all, place};
+    if constexpr (has_plain_states<Composite>) {
+      if (all.count <= short_row) {
+        auto acc = c.identity();
+        detail::for_stretches(f, all.first(), all.first() + all.count,
+                              [&](const auto& line, std::int64_t k, std::int64_t until) {
+                                for (; k < until; ++k) c.accumulate_on_host(line, acc, k);
+                              });
+        use(row, place, acc);
+        return;
+      }
+    }
+    use(row, place, fold_row(f));
+  });
+}
+
+/// How many of so many bytes' states of rows, at least a few.
+template <class Composite>
+constexpr std::int64_t rows_in(std::int64_t bytes) {
+  return std::max<std::int64_t>(bytes / static_cast<std::int64_t>(sizeof(typename Composite::state_type)), 4);
+}
+/// Rows that are folded at once: their states stay in the nearest cache.
+template <class Composite>
+inline constexpr std::int64_t rows_at_once = rows_in<Composite>(16384);
+/// Where there are more, rows whose states stay in a cache: memory is best read in long stretches. Of 128 MiB of
+/// doubles in 65,536 columns, 5 ms instead of 9.5 with those of the nearest cache.
+template <class Composite>
+inline constexpr std::int64_t rows_in_a_cache = rows_in<Composite>(524288);
+
+/// Folds the elements from .. until - 1 (numbers from 0) of the rows begin .. begin + n - 1 into states[0 .. n - 1], or
+/// in turn into `sets` (a power of two) of so many, one behind the other.
+template <class All, class Composite, class State>
+void gather_columns(const All& all, const Composite& c, State* states, std::int64_t begin, std::int64_t n,
+                    std::int64_t sets, std::int64_t from, std::int64_t until) {
+  const std::int64_t first = all.first();
+  detail::for_lines(all.reduced, from, until, [&](auto element, std::int64_t number, std::int64_t end) {
+    for (; number < end; ++number) {
+      State* const of_rows = states + (number & (sets - 1)) * n;
+      detail::for_rows_at(all, element, begin, begin + n, [&](const auto& line, std::int64_t row, std::int64_t last) {
+        using line_type = std::remove_cvref_t<decltype(line)>;
+        for (; row < last; ++row) {
+          c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin], first + number);
+        }
+      });
+      ++element[decltype(all.reduced)::fastest];
+    }
+  });
+}
+
+/// Rows whose states lie in a local array, which f cannot reach.
+template <class All, class Composite, class Use>
+void fold_few_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
+                      std::int64_t until, bool left_to_right, const Use& use) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr std::int64_t few = 64;
+  const std::int64_t sets = !left_to_right && n <= few && 4 * n <= rows_at_once<Composite> ? 4 : 1;
+  accumulator states[rows_at_once<Composite>];
+  std::fill_n(states, sets * n, c.identity());
+  host::gather_columns(all, c, states, begin, n, sets, from, until);
+  detail::for_rows(all, begin, begin + n, [&](std::int64_t row, const auto& place) {
+    accumulator& acc = states[row - begin];
+    for (std::int64_t set = 1; set < sets; ++set) c.join(acc, states[set * n + row - begin]);
+    use(row, place, acc);
+  });
+}
+
+/// Rows of which there are more, or of reducers with a state of their own.
+template <class All, class Composite, class Use>
+void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
+                       std::int64_t until, const Use& use) {
+  std::vector<typename Composite::accumulator_type> spills(static_cast<std::size_t>(n), c.identity());
+  if constexpr (has_plain_states<Composite>) {
+    host::gather_columns(all, c, spills.data(), begin, n, 1, from, until);
+  } else {
+    std::vector<typename Composite::state_type> states;
+    states.reserve(spills.size());
+    for (auto& spill : spills) states.push_back(c.begin(spill));
+    host::gather_columns(all, c, states.data(), begin, n, 1, from, until);
+    for (std::size_t at = 0; at < spills.size(); ++at) c.finish(states[at], spills[at]);
+  }
+  detail::for_rows(all, begin, begin + n, [&](std::int64_t row, const auto& place) {
+    use(row, place, spills[static_cast<std::size_t>(row - begin)]);
+  });
+}
+
+/// Calls use(row, place, accumulator) for the rows begin .. end - 1, of whose elements it folds those with the numbers
+/// from .. until - 1, counted from 0: each row's from left to right, or, where that is not asked for, a lone row's as
+/// flat ranges', and those of few rows in four sums in turn, so that an element need not wait for the one before it.
+template <class All, class Composite, class Use>
+void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, std::int64_t from,
+                  std::int64_t until, bool left_to_right, const Use& use) {
+  if (end - begin == 1 && !left_to_right) {
+    const auto place = all.place(begin);
+    use(begin, place, host::fold(axes_row<const All&>{all, place}, c, all.first() + from, all.first() + until));
+    return;
+  }
+  while (begin < end) {
+    const bool are_many = end - begin > rows_at_once<Composite> && until - from > 1;
+    const std::int64_t n = std::min(end - begin, are_many ? rows_in_a_cache<Composite> : rows_at_once<Composite>);
+    if constexpr (has_plain_states<Composite>) {
+      if (are_many) {
+        host::fold_many_columns(all, c, begin, n, from, until, use);
+      } else {
+        host::fold_few_columns(all, c, begin, n, from, until, left_to_right, use);
+      }
+    } else {
+      host::fold_many_columns(all, c, begin, n, from, until, use);
+    }
+    begin += n;
+  }
+}
+
+}  // namespace fanin::detail::host

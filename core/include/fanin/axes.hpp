@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/functor.hpp>
+#include <fanin/detail/many.hpp>
+#include <fanin/error.hpp>
+#include <fanin/md_range.hpp>
+
+namespace fanin {
+
+namespace detail {
+
+template <std::size_t... Axis>
+constexpr bool are_distinct() {
+  const std::size_t all[] = {Axis..., sizeof...(Axis)};
+  for (std::size_t k = 0; k < sizeof...(Axis); ++k) {
+    for (std::size_t before = 0; before < k; ++before) {
+      if (all[k] == all[before]) return false;
+    }
+  }
+  return true;
+}
+
+/// Refuses, in words, what are no axes of a range.
+template <std::size_t Rank, std::size_t... Axis>
+constexpr bool check_axes() {
+  constexpr bool are_dimensions = ((Axis < Rank) && ...);
+  static_assert(sizeof...(Axis) > 0, "fanin: axes<...> names at least one dimension to reduce, as axes<1>(range)");
+  static_assert(are_dimensions, "fanin: axes<...> names a dimension that the range does not have");
+  static_assert(are_distinct<Axis...>(), "fanin: axes<...> names a dimension twice");
+  static_assert(sizeof...(Axis) < Rank || !are_dimensions,
+                "fanin: axes<...> leaves at least one dimension: to reduce all of them, give the md_range itself");
+  return sizeof...(Axis) > 0 && sizeof...(Axis) < Rank && are_dimensions && are_distinct<Axis...>();
+}
+
+}  // namespace detail
+
+/// An md_range of which some dimensions are reduced, with a result for each index of those that are left. Cheap to
+/// copy. Refers to the range's object, which must outlive it.
+template <class MdRange, std::size_t... Axis>
+class axes_policy;
+
+template <class Exec, std::size_t Rank, iterate Order, std::size_t... Axis>
+class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
+ public:
+  using execution_type = Exec;
+  using range_type = md_range_policy<Exec, Rank, Order>;
+  using axes = detail::axes_of<Rank, Axis...>;
+  using left_index = md_index<axes::left_rank>;
+  using reduced_index = md_index<axes::reduced_rank>;
+  using handle_type = typename range_type::handle_type;
+
+  /// Throws invalid_argument when the number of results does not fit 64 bits.
+  explicit axes_policy(const range_type& range)
+      : handle_{range.handle()},
+        results_{product(range, false)},
+        left_{bounds<axes::left_rank>(range, false), extents<axes::left_rank>(range, false), results_},
+        count_{results_ == 0 ? 0 : product(range, true)},
+        reduced_{bounds<axes::reduced_rank>(range, true), extents<axes::reduced_rank>(range, true), count_} {}
+
+  handle_type handle() const noexcept { return handle_; }
+  /// How many results there are. 0 where any extent that is left is 0.
+  std::int64_t results() const noexcept { return results_; }
+  /// How many indices each of them is reduced from.
+  std::int64_t count() const noexcept { return count_; }
+
+ private:
+  friend struct detail::many_over<axes_policy>;
+
+  template <std::size_t Some>
+  static md_index<Some> bounds(const range_type& range, bool reduced) {
+    md_index<Some> lower{};
+    for (std::size_t at = 0; at < Some; ++at) lower[at] = range.lower()[axes::dimension(reduced, at)];
+    return lower;
+  }
+  template <std::size_t Some>
+  static md_index<Some> extents(const range_type& range, bool reduced) {
+    md_index<Some> extents{};
+    for (std::size_t at = 0; at < Some; ++at) {
+      const std::size_t d = axes::dimension(reduced, at);
+      extents[at] = range.upper()[d] - range.lower()[d];
+    }
+    return extents;
+  }
+  static std::int64_t product(const range_type& range, bool reduced) {
+    std::int64_t all = 1;
+    bool is_empty = false;
+    bool fits = true;
+    for (std::size_t d = 0; d < Rank; ++d) {
+      if (axes::is_reduced(d) != reduced) continue;
+      const std::int64_t extent = range.upper()[d] - range.lower()[d];
+      is_empty = is_empty || extent == 0;
+      fits = fits && (extent == 0 || all <= INT64_MAX / extent);
+      if (fits && extent > 0) all *= extent;
+    }
+    if (is_empty) return 0;
+    if (!fits) {
+      throw invalid_argument(reduced
+                                 ? "fanin::axes: the number of indices of a result does not fit a signed 64-bit integer"
+                                 : "fanin::axes: the number of results does not fit a signed 64-bit integer");
+    }
+    return all;
+  }
+
+  handle_type handle_;
+  std::int64_t results_;
+  detail::md_shape<axes::left_rank, Order> left_;
+  std::int64_t count_;
+  detail::md_shape<axes::reduced_rank, Order> reduced_;
+};
+
+/// Reduces the dimensions Axis of a range, counted from 0, for each index of the others, which are left: axes<0,
+/// 2>(md_range(exec, {n0, n1, n2})) gives n1 results. For parallel_reduce_into alone. f gets all indices in declared
+/// order, f(i, j, ...) or f(i, j, ..., acc&...), and is called exactly once for each. Results stand at the destination
+/// in the range's order of the indices that are left (the last of them fastest; of md_range<iterate::left> the first).
+///
+/// `_loc` reducers give the index along the reduced axis, a std::int64_t, or for several an md_index of them as f got
+/// them; of equals the first in the range's order, and -1 for no elements. finished(g, ...) calls g once for each
+/// result, with the reducers' results, or with these and the indices that are left, g(results..., i). A reduced extent
+/// of 0 gives the identities' results; with an extent of 0 among those that are left nothing is written, and the
+/// destination may be null.
+///
+/// The bits of a result depend on its own elements, the shape, the object, its tuning, the device and the number of
+/// threads, never on what other results hold. The same from run to run.
+template <std::size_t... Axis, class Exec, std::size_t Rank, iterate Order>
+auto axes(const md_range_policy<Exec, Rank, Order>& range) {
+  if constexpr (detail::check_axes<Rank, Axis...>()) {
+    return axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>(range);
+  }
+}
+
+/// The rows of an n x m matrix: n results, each of f(i, 0) .. f(i, m - 1). Integers of any type. As axes<1>.
+template <class Exec, detail::index_value Rows, detail::index_value Columns>
+auto rows(Exec&& exec, Rows n, Columns m) {
+  return fanin::axes<1>(fanin::md_range(std::forward<Exec>(exec), {n, m}));
+}
+/// The columns of an n x m matrix: m results, each of f(0, j) .. f(n - 1, j). As axes<0>.
+template <class Exec, detail::index_value Rows, detail::index_value Columns>
+auto columns(Exec&& exec, Rows n, Columns m) {
+  return fanin::axes<0>(fanin::md_range(std::forward<Exec>(exec), {n, m}));
+}
+
+namespace detail {
+
+template <class Exec, std::size_t Rank, iterate Order, std::size_t... Axis>
+struct many_over<axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>> {
+  using execution_type = Exec;
+  using range_type = axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>;
+  using axes = typename range_type::axes;
+  template <class... Reducer>
+  using result_type = typename axes_result_of_all<axes, Reducer...>::type;
+
+  static std::int64_t results(const range_type& range) { return range.results(); }
+  template <class F, class Composite>
+  static constexpr bool check_functor() {
+    return check_composite<F>(std::type_identity<typename Composite::plain_type>{});
+  }
+  template <class... Reducer>
+  static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
+    return detail::make_axes_composite<axes>(range.reduced_, reducers...);
+  }
+  template <class F>
+  static constexpr axes_functor<F, axes, Order> functor(const range_type& range, const F& f) {
+    return {range.left_, range.reduced_, range.results_, range.count_, f};
+  }
+
+ private:
+  template <class F, class... R>
+  static constexpr bool check_composite(std::type_identity<composite<R...>>) {
+    if constexpr (check_md_functor<F, Rank, R...>()) {
+      using one = axes_row<const axes_functor<F, axes, Order>&>;
+      constexpr bool has_place_by_hand =
+          axes::reduced_rank > 1 && composite<R...>::template takes_accumulator<one> && (tells_place<R> || ...);
+      static_assert(!has_place_by_hand,
+                    "fanin: over several reduced axes reducers that tell a place take values: write f(i, j, ...), for "
+                    "several reducers with a fanin::tuple of values, in place of f(i, j, ..., acc&...)");
+      return !has_place_by_hand;
+    } else {
+      return false;
+    }
+  }
+};
+
+}  // namespace detail
+
+}  // namespace fanin
