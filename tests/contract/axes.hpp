@@ -93,20 +93,22 @@ struct spatial_digit {
   }
 };
 using in_plane = fanin::md_index<2>;
-using digit_in_plane = fanin::value_index<std::int32_t, in_plane>;
+using digit_in_plane = fanin::tuple<fanin::value_index<std::int32_t, in_plane>, std::int64_t>;
 
 /// Axes 0 and 2 of 3, by either order of ties.
 template <fanin::iterate Order, class Exec>
 void reduce_two_axes(Exec& exec) {
   constexpr std::int64_t lower[] = {-3, 2, 5};
-  constexpr std::int64_t upper[] = {20, 9, 36};
+  constexpr std::int64_t upper[] = {80, 9, 36};
   const auto box = fanin::md_range<Order>(exec, {lower[0], lower[1], lower[2]}, {upper[0], upper[1], upper[2]});
   std::vector<digit_in_plane> expected;
   for (std::int64_t j = lower[1]; j < upper[1]; ++j) {
-    digit_in_plane most{-1, {}};
+    fanin::value_index<std::int32_t, in_plane> most{-1, {}};
+    std::int64_t sum = 0;
     const auto take = [&](std::int64_t i, std::int64_t k) {
       const std::int32_t value = spatial_digit{}(i, j, k);
       if (value > most.value) most = {value, {{i, k}}};
+      sum += value;
     };
     if (Order == fanin::iterate::right) {
       for (std::int64_t i = lower[0]; i < upper[0]; ++i) {
@@ -117,10 +119,11 @@ void reduce_two_axes(Exec& exec) {
         for (std::int64_t i = lower[0]; i < upper[0]; ++i) take(i, k);
       }
     }
-    expected.push_back(most);
+    expected.push_back({{{most}, {sum}}});
   }
   placed<digit_in_plane, Exec> out(exec, std::vector<digit_in_plane>(expected.size()));
-  fanin::parallel_reduce_into(out.data(), fanin::axes<0, 2>(box), spatial_digit{}, fanin::max_loc<std::int32_t>{});
+  fanin::parallel_reduce_into(out.data(), fanin::axes<0, 2>(box), spatial_digit{}, fanin::max_loc<std::int32_t>{},
+                              fanin::sum<std::int32_t, std::int64_t>{});
   EXPECT_TRUE(is_same(out.host(), expected));
 }
 

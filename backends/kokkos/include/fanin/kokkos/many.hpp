@@ -30,13 +30,13 @@ struct kokkos_host_rows_functor {
   Composite composite;
 
   void operator()(std::int64_t item) const {
-    const std::int64_t end = share.begin(item + 1);
+    const std::int64_t until = share.begin(item + 1);
     const auto put_one = [&](std::int64_t row, const auto& place, const auto& acc) {
       put.put(row, composite.at(place).result_on_host(acc));
     };
     if constexpr (All::reduces_fastest) {
       host::fold_rows(
-          all, composite.plain(), share.begin(item), end,
+          all, composite.plain(), share.begin(item), until,
           [&](const auto& f) {
             auto acc = composite.identity();
             fold_on_host(f, composite.plain(), all.first(), all.first() + all.count, acc);
@@ -44,7 +44,7 @@ struct kokkos_host_rows_functor {
           },
           put_one);
     } else {
-      host::fold_columns(all, composite.plain(), share.begin(item), end, 0, all.count, false, put_one);
+      host::fold_columns(all, composite.plain(), share.begin(item), until, 0, all.count, false, put_one);
     }
   }
 };
