@@ -65,6 +65,24 @@ std::int64_t sum_of_places(std::int64_t rows, std::int64_t columns) {
   return in_braces;
 }
 
+std::int64_t sums_of_rows_and_columns(std::int64_t rows, std::int64_t columns) {
+  const auto f = FANIN_LAMBDA(std::int64_t i, std::int64_t j) { return i * 100 + j; };
+  fanin::buffer<std::int64_t> sums(static_cast<std::size_t>(rows + columns));
+  fanin::parallel_reduce_into(sums.data(), fanin::rows(rows, columns), f, fanin::sum<std::int64_t>{});
+  fanin::parallel_reduce_into("columns", sums.data() + rows, fanin::columns(rows, columns), f,
+                              fanin::sum<std::int64_t>{});
+  std::vector<std::int64_t> host(sums.size());
+  sums.copy_to(host);
+  std::int64_t weighed = 0;
+  for (std::size_t k = 0; k < host.size(); ++k) weighed += host[k] * static_cast<std::int64_t>(k + 1);
+  return weighed;
+}
+
+TEST_F(default_backend, has_rows_and_columns) {
+  // Rows: 6, 406, 806; columns: 300, 303, 306, 309.
+  EXPECT_EQ(sums_of_rows_and_columns(3, 4), 6 + 2 * 406 + 3 * 806 + 4 * 300 + 5 * 303 + 6 * 306 + 7 * 309);
+}
+
 TEST_F(default_backend, has_ranges_of_several_dimensions) {
   EXPECT_EQ(sum_of_places(3, 4), 4 * 100 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3));
   static_assert(std::is_same_v<decltype(fanin::md_range<fanin::iterate::left>({3, 4, 5})),
