@@ -33,7 +33,7 @@ struct in_plane {
   double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
 };
 struct of_two {
-  double operator()(double, double) const { return 0; }
+  double operator()(double, const char*) const { return 0; }
 };
 struct moves_only {
   std::unique_ptr<double> x;
@@ -64,7 +64,7 @@ void use() {
   fanin::exact_norm2_squared(exec, pointer);
   fanin::exact_norm2_squared_into(exec, &out, xs);
   fanin::parallel_reduce(fanin::rows(exec, 3, 4), in_plane{}, sum);
-  (void)fanin::parallel_reduce_async("sum", fanin::columns(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_async("sum", fanin::columns(exec, 3, 4), in_plane{}, sum);
   fanin::axes<>(fanin::md_range(exec, {3, 4}));
   fanin::axes<2>(fanin::md_range(exec, {3, 4}));
   fanin::axes<1, 1>(fanin::md_range(exec, {3, 4, 5}));
