@@ -20,30 +20,39 @@ namespace fanin::detail {
 template <class All>
 inline constexpr std::size_t words_of<axes_row<All>> = words_of<typename axes_row<All>::functor_type>;
 
-/// A group of `lanes` threads of a warp a row (a power of two up to 32), neighbours in its elements: for rows that lie
-/// in memory one after the other and are too short for a block. Blocks of whole warps; no memory, no barriers.
+/// How many of a row's elements a thread has in flight.
+template <class All>
+inline constexpr int elements_of_row_in_flight =
+    units_in_flight<index_source<axes_row<const All&>>>(cuda_strategy::one_pass::recipe, false);
+
+/// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0.
+template <class All, class Composite>
+__device__ void gather_of_row(const All& all, const md_index<All::axes::left_rank>& place, const Composite& c,
+                              typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
+                              std::int64_t count) {
+  const index_source<axes_row<const All&>> source{{all, place}, all.first(), all.count};
+  auto state = c.begin(value);
+  gather_in_steps<elements_of_row_in_flight<All>>(source, c, state, mine, step, count);
+  c.finish(state, value);
+}
+
+/// A group of 2^log_lanes threads of a warp a row, neighbours in its elements: for rows that lie in memory one after
+/// the other and are too short for a block. Blocks of whole warps; no memory, no barriers.
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
-    rows_by_lanes_kernel(const All all, const Composite c, const Put put, int lanes) {
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const std::int64_t groups = static_cast<std::int64_t>(blockDim.x) / lanes;
+    rows_by_lanes_kernel(const All all, const Composite c, const Put put, unsigned log_lanes) {
+  const unsigned lanes = 1u << log_lanes;
+  const unsigned lane = threadIdx.x & (lanes - 1);
+  const std::int64_t groups = blockDim.x >> log_lanes;
   const std::int64_t step = groups * gridDim.x;
   // All lanes of a warp shuffle, also those that have no row.
   for (std::int64_t begin = blockIdx.x * groups; begin < all.results; begin += step) {
-    const std::int64_t row = begin + static_cast<int>(threadIdx.x) / lanes;
+    const std::int64_t row = begin + (threadIdx.x >> log_lanes);
     const bool has_row = row < all.results;
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) {
-      auto state = c.begin(value);
-      const axes_row<const All&> f{all, place};
-#pragma unroll 4
-      for (std::int64_t k = lane; k < all.count; k += lanes) c.accumulate(f, state, all.first() + k);
-      c.finish(state, value);
-    }
-    for (int delta = lanes / 2; delta > 0; delta /= 2) {
-      c.join(value, shuffle_down(value, static_cast<unsigned>(delta)));
-    }
+    if (has_row) gather_of_row(all, place, c, value, lane, lanes, all.count);
+    for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
     if (has_row && lane == 0) put.put(row, c.at(place).result(value));
   }
 }
@@ -69,10 +78,10 @@ __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const
   }
 }
 
-/// Which threads of a block work on which of its rows: `width` rows beside each other (a power of two), and the block's
-/// other threads on other elements of the same ones. `pieces` blocks share the elements of a row.
+/// Which threads of a block work on which of its rows: 2^log_width rows beside each other, and the block's other
+/// threads on other elements of the same ones. `pieces` blocks share the elements of a row.
 struct columns_share {
-  int width;
+  unsigned log_width;
   int pieces;
   std::int64_t elements_of_piece;
 };
@@ -99,25 +108,19 @@ template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
     columns_kernel(const All all, const Composite c, const Put put, const columns_share share,
                    typename Composite::accumulator_type* partials) {
-  const unsigned width = static_cast<unsigned>(share.width);
-  const std::int64_t tiles = (all.results - 1) / share.width + 1;
-  const unsigned beside = blockDim.x / width;
+  const unsigned width = 1u << share.log_width;
+  const unsigned beside = blockDim.x >> share.log_width;
+  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
   for (std::int64_t task = blockIdx.x; task < tiles * share.pieces; task += gridDim.x) {
     const std::int64_t piece = task / tiles;
-    const std::int64_t row = task % tiles * share.width + threadIdx.x % width;
+    const std::int64_t row = ((task - piece * tiles) << share.log_width) + (threadIdx.x & (width - 1));
     const bool has_row = row < all.results;
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : 0);
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) {
-      auto state = c.begin(value);
-      const axes_row<const All&> f{all, place};
-      const std::int64_t from = piece * share.elements_of_piece;
-      const std::int64_t until =
-          all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
-#pragma unroll 4
-      for (std::int64_t k = from + threadIdx.x / width; k < until; k += beside) c.accumulate(f, state, all.first() + k);
-      c.finish(state, value);
-    }
+    const std::int64_t from = piece * share.elements_of_piece;
+    const std::int64_t until = all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
+    const std::int64_t mine = from + (threadIdx.x >> share.log_width);
+    if (has_row) gather_of_row(all, place, c, value, mine, static_cast<std::int64_t>(beside), until);
     combine_columns(c, value, memory_of_launch(), width);
     if (has_row && threadIdx.x < width) {
       if (share.pieces == 1) {
@@ -134,14 +137,15 @@ template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
     join_columns_kernel(const All all, const Composite c, const Put put, const columns_share share,
                         const typename Composite::accumulator_type* partials) {
-  const unsigned width = static_cast<unsigned>(share.width);
-  const std::int64_t tiles = (all.results - 1) / share.width + 1;
+  const unsigned width = 1u << share.log_width;
+  const unsigned beside = blockDim.x >> share.log_width;
+  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const std::int64_t row = tile * share.width + threadIdx.x % width;
+    const std::int64_t row = (tile << share.log_width) + (threadIdx.x & (width - 1));
     const bool has_row = row < all.results;
     typename Composite::accumulator_type value = c.identity();
     if (has_row) {
-      for (std::int64_t piece = threadIdx.x / width; piece < share.pieces; piece += blockDim.x / width) {
+      for (std::int64_t piece = threadIdx.x >> share.log_width; piece < share.pieces; piece += beside) {
         c.join(value, partials[piece * all.results + row]);
       }
     }

@@ -53,11 +53,11 @@ void split_by_lanes(cuda_session& session, const Put& put, const All& all, const
   plan.kernel = kernel_pointer(&rows_by_lanes_kernel<All, Composite, Put>);
   plan.launch.strategy = "rows by lanes";
   plan.launch.block_size = threads_of_split;
-  const auto lanes = static_cast<int>(std::min<std::uint64_t>(
-      std::bit_floor(std::max<std::uint64_t>(static_cast<std::uint64_t>(all.count), 1)), warp_size));
-  const std::int64_t groups = threads_of_split / lanes;
+  const auto log_lanes = static_cast<unsigned>(
+      std::bit_width(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(all.count), 1, warp_size)) - 1);
+  const std::int64_t groups = threads_of_split >> log_lanes;
   plan.launch.grid_size = blocks_at_once<Composite, by_lanes, All, Put>(session, plan, (all.results - 1) / groups + 1);
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(lanes)};
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -95,9 +95,10 @@ void split_by_columns(cuda_session& session, const Put& put, const All& all, con
   plan.launch.shared_bytes = threads_of_split * sizeof(accumulator);
 
   columns_share share;
-  share.width = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(all.results, most_width))));
-  const std::int64_t tiles = (all.results - 1) / share.width + 1;
-  const std::int64_t beside = threads_of_split / share.width;
+  share.log_width =
+      static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(std::min(all.results, most_width) - 1)));
+  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
+  const std::int64_t beside = threads_of_split >> share.log_width;
   const std::int64_t most_pieces = std::max<std::int64_t>(all.count / (beside * elements_of_thread), 1);
   const std::int64_t at_once = blocks_at_once<Composite, by_columns, All, Put>(session, plan, INT32_MAX);
   const std::int64_t pieces = std::min(most_pieces, std::max<std::int64_t>(at_once / tiles, 1));
@@ -123,34 +124,37 @@ void split_by_columns(cuda_session& session, const Put& put, const All& all, con
   session.record(plan.launch);
 }
 
+template <class Put, class All, class Composite>
+void launch_each(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
+  using stage = grid_stage_of<cuda_strategy::one_pass, typename Composite::one_type>;
+  for (std::int64_t row = 0; row < all.results; ++row) {
+    const md_index<All::axes::left_rank> place = all.place(row);
+    const index_source<axes_row<All>> source{{all, place}, all.first(), all.count};
+    stage::enqueue(session, tuning, source, c.at(place), {put.address(row), {}});
+  }
+}
+
 /// Many results in the stream's order.
 template <class Put, class All, class Composite>
 void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put& put, const All& all,
                          const Composite& c) {
-  using strategy = cuda_strategy::one_pass;
-  using one = typename Composite::one_type;
-  check_reducers<strategy, one>();
+  check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  if constexpr (splits_by_threads<Composite>) {
-    constexpr std::int64_t short_row = 512;
-    if constexpr (!All::reduces_fastest) {
-      split_by_columns(session, put, all, c);
-      return;
+  if constexpr (splits_by_threads<Composite> && !All::reduces_fastest) {
+    split_by_columns(session, put, all, c);
+  } else {
+    if constexpr (splits_by_threads<Composite>) {
+      constexpr std::int64_t short_row = 512;
+      if (all.count <= short_row) {
+        split_by_lanes(session, put, all, c);
+        return;
+      }
     }
-    if (all.count <= short_row) {
-      split_by_lanes(session, put, all, c);
-      return;
+    if (takes_launch_each(all.results, all.count)) {
+      launch_each(session, handle.tuning, put, all, c);
+    } else {
+      split_by_block(session, put, all, c);
     }
-  }
-  if (!takes_launch_each(all.results, all.count)) {
-    split_by_block(session, put, all, c);
-    return;
-  }
-  for (std::int64_t row = 0; row < all.results; ++row) {
-    const md_index<All::axes::left_rank> place = all.place(row);
-    grid_stage_of<strategy, one>::enqueue(session, handle.tuning,
-                                          index_source<axes_row<All>>{{all, place}, all.first(), all.count},
-                                          c.at(place), {put.address(row), {}});
   }
 }
 
