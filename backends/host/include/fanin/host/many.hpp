@@ -95,6 +95,40 @@ void fold_few_columns(const All& all, const Composite& c, std::int64_t begin, st
   });
 }
 
+/// Very few rows: some elements of each, which come from memory with the first row, and then some more; in four sums in
+/// turn.
+inline constexpr std::int64_t very_few_rows = 8;
+template <class All, class Composite, class Use>
+void fold_very_few_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
+                           std::int64_t until, const Use& use) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr std::int64_t sets = 4;
+  constexpr std::int64_t elements_at_once = 512;
+  accumulator states[very_few_rows][sets];
+  for (auto& of_row : states) std::fill_n(of_row, sets, c.identity());
+  const std::int64_t first = all.first();
+  for (; from < until; from += elements_at_once) {
+    const std::int64_t next = until - from < elements_at_once ? until : from + elements_at_once;
+    detail::for_rows(all, begin, begin + n, [&](std::int64_t row, const auto& place) {
+      accumulator apart[sets];
+      std::copy_n(states[row - begin], sets, apart);
+      detail::for_stretches(axes_row<const All&>{all, place}, first + from, first + next,
+                            [&](const auto& line, std::int64_t k, std::int64_t end) {
+                              for (; k <= end - sets; k += sets) {
+                                for (int set = 0; set < sets; ++set) c.accumulate_on_host(line, apart[set], k + set);
+                              }
+                              for (; k < end; ++k) c.accumulate_on_host(line, apart[0], k);
+                            });
+      std::copy_n(apart, sets, states[row - begin]);
+    });
+  }
+  detail::for_rows(all, begin, begin + n, [&](std::int64_t row, const auto& place) {
+    accumulator& acc = states[row - begin][0];
+    for (std::int64_t set = 1; set < sets; ++set) c.join(acc, states[row - begin][set]);
+    use(row, place, acc);
+  });
+}
+
 /// Rows of which there are more, or of reducers with a state of their own.
 template <class All, class Composite, class Use>
 void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
@@ -120,13 +154,25 @@ void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, s
 template <class All, class Composite, class Use>
 void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, std::int64_t from,
                   std::int64_t until, bool left_to_right, const Use& use) {
+  constexpr std::int64_t few_elements = 8;  // not too many streams of memory
+  const auto fold_row = [&](const auto& f) { return host::fold(f, c, all.first() + from, all.first() + until); };
   if (end - begin == 1 && !left_to_right) {
     const auto place = all.place(begin);
-    use(begin, place, host::fold(axes_row<const All&>{all, place}, c, all.first() + from, all.first() + until));
+    use(begin, place, fold_row(axes_row<const All&>{all, place}));
     return;
   }
+  if constexpr (has_plain_states<Composite>) {
+    if (all.count <= few_elements) {
+      host::fold_rows(all, c, begin, end, fold_row, use);
+      return;
+    }
+    if (end - begin <= very_few_rows && !left_to_right) {
+      host::fold_very_few_columns(all, c, begin, end - begin, from, until, use);
+      return;
+    }
+  }
   while (begin < end) {
-    const bool are_many = end - begin > rows_at_once<Composite> && until - from > 1;
+    const bool are_many = end - begin > rows_at_once<Composite>;
     const std::int64_t n = std::min(end - begin, are_many ? rows_in_a_cache<Composite> : rows_at_once<Composite>);
     if constexpr (has_plain_states<Composite>) {
       if (are_many) {

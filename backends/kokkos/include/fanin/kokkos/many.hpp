@@ -69,10 +69,14 @@ template <class Space, class Put, class All, class Composite>
 void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                 const Put& put, const All& all, const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t few = 32;  // results beside each other that a thread takes at the least
+  // Of a column a thread reads the elements beside its other ones too, and memory is best read in long stretches: of
+  // 65,536 x 256 doubles two threads that share the columns took 11.2 ms, one thread 4.4, two that share the rows 2.9.
+  constexpr std::int64_t many_beside = 8192;
+  constexpr std::int64_t many_elements = 32;
   const std::int64_t threads = state.threads();
-  const bool shares_elements = All::reduces_fastest ? all.results < threads && all.count > few * threads
-                                                    : all.results < few * threads && all.count > all.results;
+  const bool shares_elements = All::reduces_fastest
+                                   ? all.results < threads && all.count > many_elements * threads
+                                   : all.results < many_beside * threads && all.count > many_elements * threads;
   if (!shares_elements || threads == 1) {
     const std::int64_t items = std::min(all.results, threads);
     Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),

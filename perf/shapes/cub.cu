@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// CUB's sums of segments of one size, where it has them, else by offsets: of rows.
+
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cub/device/device_segmented_reduce.cuh>
+#include <string>
+
+#include "contenders/cub_version.hpp"
+#include "shapes/on_cuda.hpp"
+
+namespace fanin_perf::shapes {
+namespace {
+
+struct begin_of_row {
+  std::int64_t m;
+  __host__ __device__ std::int64_t operator()(std::int64_t i) const { return i * m; }
+};
+
+template <class T>
+class cub_rows : public on_cuda<T> {
+ public:
+  explicit cub_rows(const problem<T>& of) : on_cuda<T>(of), temporary_(ask(of)) {}
+
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
+    std::size_t bytes = bytes_;
+    FANIN_PERF_CHECK(sum(temporary_.data(), bytes, of, f.x, out));
+  }
+
+ private:
+  std::size_t ask(const problem<T>& of) {
+    FANIN_PERF_CHECK(sum(nullptr, bytes_, of, of.pool, of.out));
+    return bytes_ + 1;
+  }
+  cudaError_t sum(void* temporary, std::size_t& bytes, const problem<T>& of, const T* x, T* out) const {
+    const auto n = of.of.n;
+#if CUB_MAJOR_VERSION > 3 || (CUB_MAJOR_VERSION == 3 && CUB_MINOR_VERSION >= 1)
+    return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, static_cast<int>(of.of.m), this->stream());
+#else
+    const auto begin =
+        thrust::make_transform_iterator(thrust::make_counting_iterator(std::int64_t{0}), begin_of_row{of.of.m});
+    return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, begin, begin + 1, this->stream());
+#endif
+  }
+
+  std::size_t bytes_ = 0;
+  device_array<char> temporary_;
+};
+
+}  // namespace
+
+#if FANIN_PERF_CUB_WHEEL
+void add_cub_wheel(registry& to) {
+#else
+void add_cub(registry& to) {
+#endif
+  add_cub_version(to);
+  to.contenders.push_back(of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows}}));
+}
+
+}  // namespace fanin_perf::shapes

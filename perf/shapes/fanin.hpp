@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Fanin over an execution object.
+
+#include <fanin/axes.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/reducers.hpp>
+
+#include "shapes/shape.hpp"
+
+namespace fanin_perf::shapes {
+
+template <class T, class Exec>
+void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>& f, T* out) {
+  const auto& [what, n, m] = of.of;
+  if (what == kind::rows) {
+    fanin::parallel_reduce_into(out, fanin::rows(exec, n, m), f, fanin::sum<T>{});
+  } else if (what == kind::columns) {
+    fanin::parallel_reduce_into(out, fanin::columns(exec, n, m), f, fanin::sum<T>{});
+  } else {
+    fanin::parallel_reduce_into(out, fanin::md_range(exec, {1, 1}, {n - 1, m - 1}), f, fanin::sum<T>{});
+  }
+}
+
+}  // namespace fanin_perf::shapes

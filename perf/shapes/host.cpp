@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The calling thread: Fanin, and the loops that an application would write.
+
+#include <fanin/serial/serial.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "shapes/fanin.hpp"
+#include "shapes/shape.hpp"
+
+namespace fanin_perf::shapes {
+namespace {
+
+template <class T>
+struct on_host {
+  explicit on_host(const problem<T>&) {}
+  void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
+};
+
+template <class T>
+struct fanin_serial : on_host<T> {
+  using on_host<T>::on_host;
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    reduce_by_fanin(fanin::serial(), of, f, out);
+  }
+};
+
+/// Nests in the order of memory.
+template <class T>
+struct loops : on_host<T> {
+  using on_host<T>::on_host;
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    const auto [what, n, m] = of.of;
+    if (what == kind::rows) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        T sum = 0;
+        for (std::int64_t j = 0; j < m; ++j) sum += f(i, j);
+        out[i] = sum;
+      }
+    } else if (what == kind::columns) {
+      std::fill_n(out, m, T{0});
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < m; ++j) out[j] += f(i, j);
+      }
+    } else {
+      T sum = 0;
+      for (std::int64_t i = 1; i < n - 1; ++i) {
+        for (std::int64_t j = 1; j < m - 1; ++j) sum += f(i, j);
+      }
+      *out = sum;
+    }
+  }
+};
+
+}  // namespace
+
+void add_host(registry& to) {
+  to.contenders.push_back(of_library<fanin_serial>({.name = "fanin serial", .is_peer = false}));
+  to.contenders.push_back(of_library<loops>({.name = "loops"}));
+}
+
+}  // namespace fanin_perf::shapes

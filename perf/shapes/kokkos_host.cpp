@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// All threads of the host: Fanin over Kokkos, and Kokkos.
+
+#include <fanin/kokkos/kokkos.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "shapes/fanin.hpp"
+#include "shapes/kokkos.hpp"
+#include "shapes/shape.hpp"
+
+namespace fanin_perf::shapes {
+namespace {
+
+using space = Kokkos::DefaultHostExecutionSpace;
+
+template <class T>
+struct on_threads {
+  explicit on_threads(const problem<T>&) {}
+  void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
+};
+
+template <class T>
+struct fanin_kokkos : on_threads<T> {
+  using on_threads<T>::on_threads;
+  fanin::kokkos<space> exec;
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_fanin(exec, of, f, out); }
+};
+
+template <class T>
+struct plain_kokkos : on_threads<T> {
+  using on_threads<T>::on_threads;
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_kokkos(space(), of, f, out); }
+};
+
+}  // namespace
+
+void add_kokkos_host(registry& to) {
+  if (!Kokkos::is_initialized())
+    to.runtimes.push_back(
+        std::make_shared<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true)));
+  to.contenders.push_back(of_library<fanin_kokkos>({.name = "fanin kokkos", .is_peer = false}));
+  to.contenders.push_back(of_library<plain_kokkos>({.name = "kokkos"}));
+}
+
+}  // namespace fanin_perf::shapes

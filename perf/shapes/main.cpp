@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// fanin-perf-shapes: sums of rows, of columns, and over two dimensions, against what users of other libraries write.
+// Exit: 0 all right, 1 a wrong answer, 2 a bad command line or environment.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/json_report.hpp"
+#include "harness/options.hpp"
+#include "shapes/run.hpp"
+
+namespace {
+
+using namespace fanin_perf;
+
+constexpr const char* about =
+    "Times sums of rows (rows:NxM), of columns (columns:NxM) and of all but a halo (md:NxM) of an array of N rows of M "
+    "elements, from memory; each is compared with sums in double first. With a GPU as nodes of a CUDA graph, else on "
+    "the host.";
+
+// What the design asks for, of so many elements.
+std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
+  std::vector<shapes::shape> found;
+  for (const shapes::kind what : {shapes::kind::rows, shapes::kind::columns, shapes::kind::md}) {
+    for (const std::int64_t m : {1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64, 72, 100, 256, 1000, 1024, 4096}) {
+      if (what == shapes::kind::md && m < 64) continue;
+      if (elements / m > (what == shapes::kind::md ? 2 : 0)) found.push_back({what, elements / m, m});
+    }
+    for (std::int64_t m = 16'384; m <= elements; m *= 4) {
+      if (what != shapes::kind::md || elements / m > 2) found.push_back({what, elements / m, m});
+    }
+  }
+  return found;
+}
+
+struct request {
+  shapes::options chosen;
+  std::string json;
+};
+
+request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
+  request asked;
+  std::vector<std::string> given;
+  std::string elements = has_gpu ? "2^28" : "2^24";
+  std::vector<std::string> types{"f64", "f32"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--shapes", given, "rows:2^20x256,columns:1000x33,md:512x512; none: many of --elements")
+      ->delimiter(',');
+  app.add_option("--elements", elements, "of each shape, where none are named: 2^24,2^28");
+  app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
+  app.add_option("--contenders", asked.chosen.contenders, "as the table names them; none: all")->delimiter(',');
+  app.add_option("--series", asked.chosen.series, "how often each is timed")->check(CLI::Range(1, 1000));
+  app.add_flag("--quick", asked.chosen.quick, "short series, to see that it runs");
+  app.add_option("--json", asked.json, "a file for all figures; the table is printed anyway");
+  app.parse(argc, argv);
+  for (const std::string& text : given) asked.chosen.shapes.push_back(shapes::parse_shape(text));
+  if (given.empty()) {
+    for (const std::int64_t n : parse_sizes(elements)) {
+      const std::vector<shapes::shape> some = usual_shapes(n);
+      asked.chosen.shapes.insert(asked.chosen.shapes.end(), some.begin(), some.end());
+    }
+  }
+  asked.chosen.types.clear();
+  for (const std::string& text : types) asked.chosen.types.push_back(text == "f32" ? element::f32 : element::f64);
+  return asked;
+}
+
+int measure(const request& asked, device* gpu) {
+  if (!asked.json.empty()) check_writable(asked.json);
+  const shapes::registry all = shapes::all_contenders(gpu != nullptr);
+  const std::vector<shapes::row> rows = shapes::run_all(asked.chosen, all, gpu);
+  fmt::print("{}", shapes::to_table(rows));
+  if (!asked.json.empty()) {
+    std::ofstream to(asked.json);
+    to << shapes::to_json(rows, asked.chosen, all, gpu);
+    to.close();
+    if (!to) throw std::runtime_error("cannot write " + asked.json + ": check its folder, permissions and space");
+  }
+  return std::all_of(rows.begin(), rows.end(), [](const shapes::row& r) { return r.fault.empty(); }) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(about, "fanin-perf-shapes");
+  try {
+    std::string why_not;
+    const std::unique_ptr<device> gpu = open_device(why_not);
+    const request asked = read_command_line(app, argc, argv, gpu != nullptr);
+    if (gpu == nullptr) fmt::print(stderr, "fanin-perf-shapes: {}: on the host\n", why_not);
+    return measure(asked, gpu.get());
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fanin-perf-shapes: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/json_report.hpp"
+#include "harness/numbers.hpp"
+#include "shapes/run.hpp"
+
+namespace fanin_perf::shapes {
+
+std::string to_table(const std::vector<row>& rows) {
+  std::string table = fmt::format("{:<26} {:<5} {:<16} {:>12} {:>9}  {}\n", "shape", "type", "contender", "us", "GB/s",
+                                  "peers' times, of this one's");
+  for (const row& one : rows) {
+    table += fmt::format("{:<26} {:<5} {:<16} ", one.of.text(), name(one.type), one.who->name);
+    if (!one.fault.empty()) {
+      table += one.fault + "\n";
+      continue;
+    }
+    table += fmt::format("{:>12.2f} {:>9.2f} ", one.time_us, one.gb_per_s);
+    for (const ratio& beside : one.ratios) {
+      table += fmt::format(" {} {:.2f} ({:.2f}..{:.2f})", beside.peer->name, beside.times.mean, beside.times.low,
+                           beside.times.high);
+    }
+    table += "\n";
+  }
+  return table;
+}
+
+std::string to_json(const std::vector<row>& rows, const options& chosen, const registry& all, const device* gpu) {
+  nlohmann::ordered_json root;
+  root["meta"] = nlohmann::ordered_json::parse(describe_machine(all.versions, gpu));
+  root["meta"]["series"] = chosen.series;
+  for (const row& one : rows) {
+    nlohmann::ordered_json entry{{"shape", one.of.text()}, {"type", name(one.type)}, {"contender", one.who->name}};
+    if (one.fault.empty()) {
+      entry["time_us"] = rounded(one.time_us, 4);
+      entry["gb_per_s"] = rounded(one.gb_per_s, 4);
+      for (const ratio& beside : one.ratios) {
+        entry["ratios"][beside.peer->name] = {rounded(beside.times.mean, 4), rounded(beside.times.low, 4),
+                                              rounded(beside.times.high, 4)};
+      }
+    } else {
+      entry["fault"] = one.fault;
+    }
+    root["rows"].push_back(entry);
+  }
+  return root.dump(1) + "\n";
+}
+
+}  // namespace fanin_perf::shapes

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shapes/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/host.hpp"
+#include "harness/numbers.hpp"
+#include "harness/options.hpp"
+
+namespace fanin_perf::shapes {
+namespace {
+
+constexpr double series_seconds = 0.02;
+constexpr double quick_series_seconds = 0.0005;
+constexpr int most_calls = 2000;
+constexpr int nodes_of_graph = 20;
+
+/// Arrays for calls to rotate over, and results behind them.
+template <class T>
+class case_data {
+ public:
+  case_data(const shape& of, element type, device* gpu) {
+    constexpr std::int64_t beyond_caches = std::int64_t{512} << 20;
+    constexpr std::int64_t beyond_host_caches = std::int64_t{128} << 20;
+    const std::int64_t bytes = (of.elements() * std::int64_t{sizeof(T)} + 255) / 256 * 256;
+    const std::int64_t arrays = std::max<std::int64_t>((gpu ? beyond_caches : beyond_host_caches) / bytes, 1);
+    const std::int64_t all = bytes * arrays + of.results() * std::int64_t{sizeof(T)};
+    host_ = std::make_unique<host_pool>(gpu != nullptr ? bytes : all);
+    host_->fill(type, data_kind{}, 1);
+    std::byte* const pool = gpu != nullptr ? gpu->pool(all) : host_->data();
+    if (gpu != nullptr) gpu->fill(type, data_kind{}, 1);
+    problem_ = {of,
+                reinterpret_cast<const T*>(pool),
+                bytes / std::int64_t{sizeof(T)},
+                arrays,
+                reinterpret_cast<T*>(pool + bytes * arrays),
+                gpu != nullptr ? gpu->stream() : nullptr};
+    expect(of);
+  }
+
+  const problem<T>& get() const { return problem_; }
+  std::int64_t arrays() const { return problem_.arrays; }
+
+  /// The largest error, relative to the sum of the magnitudes.
+  double error_of(const std::vector<T>& found) const {
+    double most = 0;
+    for (std::size_t k = 0; k < sums_.size(); ++k) {
+      const double error = std::abs(static_cast<double>(found[k]) - sums_[k]) / std::max(magnitudes_[k], 1e-300);
+      most = error <= most ? most : error;  // a NaN stays
+    }
+    return most;
+  }
+
+ private:
+  void expect(const shape& of) {
+    sums_.assign(static_cast<std::size_t>(of.results()), 0);
+    magnitudes_ = sums_;
+    const T* const x = reinterpret_cast<const T*>(host_->data());
+    const std::int64_t halo = of.what == kind::md ? 1 : 0;
+    for (std::int64_t i = halo; i < of.n - halo; ++i) {
+      for (std::int64_t j = halo; j < of.m - halo; ++j) {
+        const auto at = static_cast<std::size_t>(of.what == kind::rows ? i : of.what == kind::columns ? j : 0);
+        const auto value = static_cast<double>(x[i * of.m + j]);
+        sums_[at] += value;
+        magnitudes_[at] += std::abs(value);
+      }
+    }
+  }
+
+  std::unique_ptr<host_pool> host_;
+  problem<T> problem_{};
+  std::vector<double> sums_;
+  std::vector<double> magnitudes_;
+};
+
+template <class T>
+struct racer {
+  row* result;
+  prepared<T> made;
+  std::unique_ptr<call> graph;
+  int calls = 1;
+  std::int64_t next = 0;  ///< the array of the next call
+};
+
+template <class T>
+class one_case {
+ public:
+  one_case(const options& chosen, const registry& all, device* gpu, const shape& of, element type)
+      : chosen_(chosen), gpu_(gpu), data_(of, type, gpu) {
+    for (const contender& who : all.contenders) {
+      if (!who.offers(of.what) || !is_chosen(who)) continue;
+      rows_.push_back(std::make_unique<row>(row{.who = &who, .type = type, .of = of}));
+      prepare(*rows_.back());
+    }
+  }
+
+  std::vector<row> run() {
+    const double target = chosen_.quick ? quick_series_seconds : series_seconds;
+    for (racer<T>& one : racers_) {
+      (void)seconds_of(one);
+      const double seconds = std::max(seconds_of(one), 1e-9);
+      one.calls = std::clamp(static_cast<int>(std::ceil(target / seconds)), 1, most_calls);
+    }
+    std::vector<racer<T>*> order;
+    for (racer<T>& one : racers_) order.push_back(&one);
+    std::minstd_rand random(1);
+    for (int series = 0; series < chosen_.series; ++series) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (racer<T>* one : order) one->result->series_us.push_back(seconds_of(*one) / one->calls * 1e6);
+    }
+    std::vector<row> found;
+    for (const auto& one : rows_) complete(*one);
+    for (auto& one : rows_) found.push_back(std::move(*one));
+    return found;
+  }
+
+ private:
+  bool is_chosen(const contender& who) const {
+    return chosen_.contenders.empty() ||
+           std::find(chosen_.contenders.begin(), chosen_.contenders.end(), who.name) != chosen_.contenders.end();
+  }
+
+  // What cannot run, or gives wrong answers, is not timed.
+  void prepare(row& result) {
+    try {
+      racer<T> made{&result, result.who->makes<T>()(data_.get()), nullptr};
+      made.made.calls->run(0, 1);
+      result.error = data_.error_of(made.made.results());
+      const double tolerance = sizeof(T) == sizeof(float) ? 1e-4 : 1e-12;
+      if (!(result.error <= tolerance)) throw std::runtime_error(fmt::format("wrong by {:.1e}", result.error));
+      if (gpu_ != nullptr) {
+        made.graph = gpu_->capture(std::move(made.made.calls), 0, nodes_of_graph);
+      }
+      racers_.push_back(std::move(made));
+    } catch (const std::exception& error) {
+      result.fault = error.what();
+    }
+  }
+
+  double seconds_of(racer<T>& one) {
+    if (one.graph != nullptr) {
+      // Whole graphs; one before it keeps the device busy until the one that is timed has arrived.
+      const int launches = std::max(one.calls / nodes_of_graph, 1);
+      one.graph->run(0, 1);
+      const double seconds = gpu_->time([&] { one.graph->run(0, launches); });
+      return seconds / (launches * nodes_of_graph) * one.calls;
+    }
+    const double begin = host_seconds();
+    one.made.calls->run(one.next, one.calls);
+    one.next = (one.next + one.calls) % data_.arrays();
+    return host_seconds() - begin;
+  }
+
+  void complete(row& result) {
+    result.time_us = median(result.series_us);
+    if (result.time_us > 0) result.gb_per_s = result.of.bytes(sizeof(T)) / result.time_us * 1e-3;
+    for (const racer<T>& other : racers_) {
+      if (!other.result->who->is_peer || result.who->is_peer || !result.fault.empty()) continue;
+      result.ratios.push_back({other.result->who, paired_ratio(other.result->series_us, result.series_us)});
+    }
+  }
+
+  const options& chosen_;
+  device* gpu_;
+  case_data<T> data_;
+  std::vector<std::unique_ptr<row>> rows_;
+  std::vector<racer<T>> racers_;
+};
+
+std::int64_t parse_extent(std::string_view text) {
+  const std::vector<std::int64_t> sizes = parse_sizes(text);
+  if (sizes.size() != 1 || sizes.front() < 1) {
+    throw std::invalid_argument(fmt::format("{} is no extent; write 1000 or 2^10", text));
+  }
+  return sizes.front();
+}
+
+}  // namespace
+
+shape parse_shape(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::size_t by = text.find('x', colon == std::string_view::npos ? 0 : colon);
+  const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
+  if (colon == std::string_view::npos || by == std::string_view::npos || name == std::end(kind_names)) {
+    throw std::invalid_argument(
+        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33 or md:512x512", text));
+  }
+  const shape found{static_cast<kind>(name - std::begin(kind_names)),
+                    parse_extent(text.substr(colon + 1, by - colon - 1)), parse_extent(text.substr(by + 1))};
+  if (found.what == kind::md && (found.n < 3 || found.m < 3)) {
+    throw std::invalid_argument(fmt::format("{} has nothing within its halo; extents of 3 are the least", text));
+  }
+  return found;
+}
+
+std::vector<row> run_all(const options& chosen, const registry& all, device* gpu) {
+  std::vector<row> rows;
+  const auto add = [&](std::vector<row> more) {
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  for (const shape& of : chosen.shapes) {
+    for (const element type : chosen.types) {
+      fmt::print(stderr, "fanin-perf-shapes: {} of {}\n", of.text(), name(type));
+      if (type == element::f32) {
+        add(one_case<float>(chosen, all, gpu, of, type).run());
+      } else {
+        add(one_case<double>(chosen, all, gpu, of, type).run());
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace fanin_perf::shapes

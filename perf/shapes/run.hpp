@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Runs contenders over shapes: each is compared with sums in double, then timed.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/confidence.hpp"
+#include "harness/device.hpp"
+#include "harness/kinds.hpp"
+#include "shapes/shape.hpp"
+
+namespace fanin_perf::shapes {
+
+struct options {
+  std::vector<shape> shapes;
+  std::vector<element> types{element::f64, element::f32};
+  std::vector<std::string> contenders{};  ///< empty: all
+  int series = 15;
+  bool quick = false;
+};
+
+struct ratio {
+  const contender* peer;
+  interval times;  ///< the peer's time over this one's, paired
+};
+
+struct row {
+  const contender* who;
+  element type;
+  shape of;
+  std::vector<double> series_us{};  ///< of a call; on the GPU as a node of a graph
+  double time_us = 0;               ///< their median
+  double gb_per_s = 0;              ///< of what is read and written
+  double error = 0;                 ///< the largest that was found, relative to the sum of magnitudes
+  std::vector<ratio> ratios{};
+  std::string fault{};  ///< empty: all right
+};
+
+/// "rows:2^20x256", "columns:1024x1024", "md:4096x4096". Throws std::invalid_argument with a sentence.
+shape parse_shape(std::string_view text);
+
+/// Progress goes to stderr.
+std::vector<row> run_all(const options& chosen, const registry& all, device* gpu);
+
+std::string to_table(const std::vector<row>& rows);
+std::string to_json(const std::vector<row>& rows, const options& chosen, const registry& all, const device* gpu);
+
+}  // namespace fanin_perf::shapes

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Reductions over two dimensions, behind an interface that can be timed.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/contender.hpp"
+#include "harness/elements.hpp"
+
+namespace fanin_perf::shapes {
+
+/// A sum of each row, of each column, or of all but a halo of one around them.
+enum class kind { rows, columns, md };
+inline constexpr std::string_view kind_names[] = {"rows", "columns", "md"};
+
+/// Of an array of n rows of m elements, which follow each other.
+struct shape {
+  kind what = kind::rows;
+  std::int64_t n = 1;
+  std::int64_t m = 1;
+
+  std::int64_t elements() const { return n * m; }
+  std::int64_t results() const { return what == kind::rows ? n : what == kind::columns ? m : 1; }
+  /// Read and written.
+  double bytes(std::size_t size) const { return static_cast<double>((elements() + results()) * std::int64_t(size)); }
+  std::string text() const {
+    return std::string(kind_names[static_cast<std::size_t>(what)]) + ":" + std::to_string(n) + "x" + std::to_string(m);
+  }
+};
+
+/// f(i, j) = x[i][j].
+template <class T>
+struct element_at {
+  const T* x;
+  std::int64_t m;
+  FANIN_PERF_FUNCTION T operator()(std::int64_t i, std::int64_t j) const { return x[i * m + j]; }
+};
+
+/// Arrays behind each other, so that calls rotate over more memory than caches hold, and room for results.
+template <class T>
+struct problem {
+  shape of;
+  const T* pool;
+  std::int64_t stride;  ///< elements from one array to the next
+  std::int64_t arrays;
+  T* out;
+  void* stream;  ///< cudaStream_t; null on the host
+
+  element_at<T> element(std::int64_t array) const { return {pool + array % arrays * stride, of.m}; }
+};
+
+/// A library has `reduce(problem, element_at, out)`, which enqueues one call, and read(to, from, n), which waits.
+template <class T, class Library>
+class reduction final : public call {
+ public:
+  explicit reduction(const problem<T>& given) : problem_(given), library_(given) {}
+
+  void run(std::int64_t first, std::int64_t count) override {
+    for (std::int64_t k = first; k < first + count; ++k) library_.reduce(problem_, problem_.element(k), problem_.out);
+  }
+  answer last() override { return answer::of(results().front()); }
+  std::vector<T> results() {
+    std::vector<T> found(static_cast<std::size_t>(problem_.of.results()));
+    library_.read(found.data(), problem_.out, problem_.of.results());
+    return found;
+  }
+
+ private:
+  problem<T> problem_;
+  Library library_;
+};
+
+/// What a contender makes of a problem.
+template <class T>
+struct prepared {
+  std::unique_ptr<call> calls;
+  std::function<std::vector<T>()> results;
+};
+template <class T>
+using maker = std::function<prepared<T>(const problem<T>&)>;
+
+struct contender {
+  std::string name;
+  bool is_peer = true;  ///< that Fanin's rows get a ratio to
+  bool waits = true;    ///< each call has ended when it returns
+  std::vector<kind> kinds{kind::rows, kind::columns, kind::md};
+  maker<float> f32{};
+  maker<double> f64{};
+
+  bool offers(kind what) const { return std::find(kinds.begin(), kinds.end(), what) != kinds.end(); }
+  template <class T>
+  const maker<T>& makes() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
+};
+
+template <class T, class Library>
+prepared<T> prepare(const problem<T>& given) {
+  auto made = std::make_unique<reduction<T, Library>>(given);
+  auto* const alone = made.get();
+  return {std::move(made), [alone] { return alone->results(); }};
+}
+
+/// Completes a contender: Library<T> for each type.
+template <template <class> class Library>
+contender of_library(contender described) {
+  described.f32 = prepare<float, Library<float>>;
+  described.f64 = prepare<double, Library<double>>;
+  return described;
+}
+
+struct registry {
+  std::vector<contender> contenders;
+  std::map<std::string, std::string> versions{};
+  std::vector<std::shared_ptr<void>> runtimes{};  ///< what must live while contenders run
+};
+
+void add_host(registry& to);
+void add_kokkos_host(registry& to);
+void add_fanin_cuda(registry& to);
+void add_cub(registry& to);
+void add_cub_wheel(registry& to);
+void add_kokkos_cuda(registry& to);
+
+/// Those of the GPU, or those of the host.
+registry all_contenders(bool on_gpu);
+
+}  // namespace fanin_perf::shapes
