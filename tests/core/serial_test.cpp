@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -345,4 +346,32 @@ TEST(serial, a_vector_of_bool_is_no_array_but_bools_are) {
 }
 
 }  // namespace
+/// Of rows and columns too, short and long, few and many.
+TEST(serial, each_of_many_results_is_combined_as_a_lone_one) {
+  for (const auto order : {fanin::serial_order::left_to_right, fanin::serial_order::recursive_halving}) {
+    const fanin::serial exec(order);
+    for (const std::int64_t n : {1, 2, 7, 9, 70, 3'000}) {
+      for (const std::int64_t m : {1, 2, 8, 17, 129, 300}) {
+        const auto f = [m](std::int64_t i, std::int64_t j) { return 1.0 / static_cast<double>(i * m + j + 3); };
+        std::vector<double> rows(static_cast<std::size_t>(n));
+        std::vector<double> columns(static_cast<std::size_t>(m));
+        fanin::parallel_reduce_into(rows.data(), fanin::rows(exec, n, m), f, fanin::sum<double>{});
+        fanin::parallel_reduce_into(columns.data(), fanin::columns(exec, n, m), f, fanin::sum<double>{});
+        std::vector<double> alone;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const auto of_row = [&](std::int64_t j) { return f(i, j); };
+          alone.push_back(fanin::parallel_reduce(fanin::range(exec, m), of_row, fanin::sum<double>{}));
+        }
+        EXPECT_EQ(rows, alone) << n << " x " << m;
+        alone.clear();
+        for (std::int64_t j = 0; j < m; ++j) {
+          const auto of_column = [&](std::int64_t i) { return f(i, j); };
+          alone.push_back(fanin::parallel_reduce(fanin::range(exec, n), of_column, fanin::sum<double>{}));
+        }
+        EXPECT_EQ(columns, alone) << n << " x " << m;
+      }
+    }
+  }
+}
+
 }  // namespace fanin_test

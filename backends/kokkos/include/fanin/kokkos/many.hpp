@@ -36,7 +36,7 @@ struct kokkos_host_rows_functor {
     };
     if constexpr (All::reduces_fastest) {
       host::fold_rows(
-          all, composite.plain(), share.begin(item), until,
+          all, composite.plain(), share.begin(item), until, host::short_row,
           [&](const auto& f) {
             auto acc = composite.identity();
             fold_on_host(f, composite.plain(), all.first(), all.first() + all.count, acc);
