@@ -110,6 +110,10 @@ def anywhere(text):
                                   for token in tokens))
 
 
+# What a compiler evaluates, whatever a program asks: from the end of the statement before up to a mutation.
+IS_CONSTANT = re.compile(r"\bstatic_assert\b|\bconstexpr\b[^()]*=|\bif\s+constexpr\s*\((?:[^()]|\([^()]*\))*$")
+
+
 def place(mutation, texts):
     """Finds the mutation's file and span."""
     found = [(path, match) for path, text in texts.items() if Path(path).match(mutation.pattern)
@@ -123,6 +127,9 @@ def place(mutation, texts):
         raise Stale(f"{mutation.name}: `from` stands {len(parts)} times in `at`")
     mutation.file = path
     mutation.span = (match.start() + parts[0].start(), match.start() + parts[0].end())
+    before = re.split(r"[;{}]", texts[path][:mutation.span[0]])[-1]
+    if IS_CONSTANT.search(before) or re.match(r"(static\s+)?constexpr\b|static_assert\b", mutation.code):
+        raise Stale(f"{mutation.name}: what must be constant cannot be switched: {mutation.at.strip()!r}")
 
 
 def switched(text, start, end, mutations):
