@@ -105,7 +105,7 @@ struct rows_of_three {
   const double* const& data_handle() const { return data; }
   std::size_t size() const { return 3 * rows; }
   bool is_exhaustive() const { return row_stride == 3; }
-  static std::size_t rank() { return 2; }
+  static constexpr std::size_t rank() { return 2; }
   std::size_t extent(std::size_t r) const { return r == 0 ? rows : 3; }
   std::size_t stride(std::size_t r) const { return r == 0 ? row_stride : 1; }
 };
@@ -133,8 +133,7 @@ TEST(arrays, are_what_is_known_to_be_contiguous) {
   EXPECT_EQ(fanin::reduce(exec, rows_of_three{values, 2, 3}, sum), 63);
   EXPECT_EQ(fanin::transform_reduce(exec, rows_of_three{values, 2, 3}, std::vector<double>(6, 2), product, sum), 126);
   EXPECT_EQ(fanin::reduce(exec, rows_of_three{values, 0, 4}, sum), 0);
-  expect_invalid([&] { fanin::reduce(exec, rows_of_three{values, 2, 4}, sum); },
-                 "fanin::reduce: the array is not cont");
+  EXPECT_EQ(fanin::reduce(exec, rows_of_three{values, 2, 4}, sum), 119);
   expect_invalid([&] { fanin::transform_reduce(exec, values, rows_of_three{values, 2, 4}, product, sum); },
                  "fanin::transform_reduce: the array is not contiguous");
 
@@ -152,7 +151,7 @@ TEST(arrays, of_several_dimensions_are_c_arrays_too) {
   double x[2][3] = {{1, 2, 4}, {8, 16, 32}};
   const float cube[2][3][2] = {{{1, 2}, {4, 8}, {16, 32}}, {{64, 128}, {256, 2048}, {1024, 512}}};
   EXPECT_EQ(fanin::reduce(exec, x, sum), 63);
-  EXPECT_EQ(fanin::reduce(exec, cube, fanin::max_loc<float>{}).index, 9);
+  EXPECT_EQ(fanin::reduce(exec, cube, fanin::max_loc<float>{}).index, (fanin::md_index<3>{{1, 1, 1}}));
   EXPECT_EQ(fanin::reduce(exec, cube, fanin::sum<float>{}), 4095);
   const double flat[] = {1, 1, 1, 1, 1, 1};
   EXPECT_EQ(fanin::transform_reduce(exec, x, flat, product, sum), 63);

@@ -106,19 +106,20 @@ auto columns(Rows n, Columns m) {
 
 /// The calls of fanin/reduce.hpp on the default object.
 template <detail::no_object X, class... Reducer>
-detail::result_t<Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
+detail::array_result_t<X, Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
   return fanin::reduce(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-detail::result_t<Reducer...> reduce(const X& xs, const Reducer&... reducers) {
+detail::array_result_t<X, Reducer...> reduce(const X& xs, const Reducer&... reducers) {
   return fanin::reduce(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
+void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>* out, const X& xs,
+                 const Reducer&... reducers) {
   fanin::reduce_into(label.get(), out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-void reduce_into(detail::result_t<Reducer...>* out, const X& xs, const Reducer&... reducers) {
+void reduce_into(detail::array_result_t<X, Reducer...>* out, const X& xs, const Reducer&... reducers) {
   fanin::reduce_into(out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Argument>
@@ -141,12 +142,14 @@ void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, cons
   fanin::transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Reducer>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, const X& xs,
-                                                                           const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(detail::call_label label,
+                                                                                    const X& xs,
+                                                                                    const Reducer&... reducers) {
   return fanin::reduce_async(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(const X& xs, const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(const X& xs,
+                                                                                    const Reducer&... reducers) {
   return fanin::reduce_async(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Argument>

@@ -42,6 +42,7 @@
 #include <fanin/reducers.hpp>
 #include <fanin/serial/serial.hpp>
 #include <fanin/tuple.hpp>
+#include <fanin/view.hpp>
 #if FANIN_HAS_CUDA
 #include <fanin/cuda/cuda.hpp>
 #endif

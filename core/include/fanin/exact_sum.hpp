@@ -183,22 +183,29 @@ struct make_square {
   FANIN_FUNCTION factors<T> operator()(const T& x) const { return {x, x}; }
 };
 
+template <exact_element T>
+inline constexpr bool sees_index<exact_product_sum<T>> = false;
+
 template <class Exec, class F, class X, class... Y>
 element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto products = detail::make_transform<object>(handle, call, count, f, xs, ys...);
-  return fanin::parallel_reduce(range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
+  const auto run = [&](std::int64_t count, const auto& products, const auto& all) {
+    return backend<object>::reduce(handle, nullptr, 0, count, products, all);
+  };
+  return detail::over_elements<object>(handle, call, run, f, std::tie(xs, ys...), exact_product_sum<element_t<X>>{});
 }
 
 template <class Exec, class F, class X, class... Y>
 void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  std::int64_t count = 0;
-  const auto products = detail::make_transform<object>(handle, call, count, f, xs, ys...);
-  fanin::parallel_reduce_into(out, range_policy<object>(handle, 0, count), products, exact_product_sum<element_t<X>>{});
+  detail::check_destination(out, call);
+  backend<object>::check_memory(handle, out, (std::string(call) + ": the destination").c_str());
+  const auto run = [&](std::int64_t count, const auto& products, const auto& all) {
+    backend<object>::reduce_into(handle, nullptr, out, 0, count, products, all);
+  };
+  detail::over_elements<object>(handle, call, run, f, std::tie(xs, ys...), exact_product_sum<element_t<X>>{});
 }
 
 }  // namespace detail
@@ -239,6 +246,9 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
 
 template <detail::exact_element F>
 struct exact_sum<std::complex<F>, std::complex<F>> : detail::exact_complex_sum<F> {};
+
+template <class T, class Result>
+inline constexpr bool detail::sees_index<exact_sum<T, Result>> = false;
 
 /// The sum of xs[i] * ys[i], every product exact, rounded once to T: no product overflows, vanishes or is rounded.
 /// Infinities, NaN and infinity times zero as IEEE has them. No elements: +0. The same bits on every backend and for

@@ -14,6 +14,7 @@
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/macros.hpp>
@@ -58,13 +59,18 @@ struct span_transform {
   }
 };
 
+template <class F, class... X>
+constexpr void check_transform() {
+  static_assert(std::is_invocable_v<const F&, const element_t<X>&...>,
+                "fanin: transform_reduce's functor, what stands behind the arrays, must be callable, as const, with "
+                "one element of each of them");
+}
+
 template <class Exec, class F, class X, class... Y>
 span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename backend<Exec>::handle_type& handle,
                                                                 const char* call, std::int64_t& count, const F& f,
                                                                 const X& xs, const Y&... ys) {
-  static_assert(std::is_invocable_v<const F&, const element_t<X>&, const element_t<Y>&...>,
-                "fanin: transform_reduce's functor, what stands behind the arrays, must be callable, as const, with "
-                "one element of each of them");
+  detail::check_transform<F, X, Y...>();
   count = detail::check_span<Exec>(handle, detail::view_of(xs, call), call);
   const bool same_length = ((detail::check_span<Exec>(handle, detail::view_of(ys, call), call) == count) && ...);
   if (!same_length) {
@@ -77,6 +83,49 @@ span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename b
   return {f, {{{detail::data_of(xs)}, {detail::data_of(ys)}...}}};
 }
 
+/// Reduces an array: elements(data, count, composite) where they lie one behind the other, numbers(f, count, composite)
+/// where a functor finds them by strides.
+template <class Exec, class Elements, class Numbers, class X, class... Reducer>
+auto over_array(const typename backend<Exec>::handle_type& handle, const char* call, const Elements& elements,
+                const Numbers& numbers, const X& xs, const Reducer&... reducers) {
+  if constexpr (strided_rank<X> == 0 || (strided_rank<X> == 1 && is_row_major<X>)) {
+    const auto view = detail::view_of(xs, call);
+    const std::int64_t count = detail::check_span<Exec>(handle, view, call);
+    return elements(view.data(), count, detail::make_composite(reducers...));
+  } else {
+    const auto opened = detail::open_arrays<Exec, (sees_index<Reducer> || ...)>(handle, call, xs);
+    const auto all = opened.composite_of(reducers...);
+    if constexpr (!is_row_major<X>) {
+      if (!opened.walk.is_flat) return numbers(opened.functor(itself{}), opened.count, all);
+    }
+    return elements(get<0>(opened.data), opened.count, all);
+  }
+}
+
+/// Reduces f over elements at the same index of several arrays: use(count, functor of numbers, composite).
+template <class Exec, class Use, class F, class... X, class... Reducer>
+auto over_elements(const typename backend<Exec>::handle_type& handle, const char* call, const Use& use, const F& f,
+                   const std::tuple<const X&...>& arrays, const Reducer&... reducers) {
+  const auto over = [&](const X&... xs) {
+    constexpr std::size_t rank = common_rank<X...>;
+    constexpr bool are_row_major = (is_row_major<X> && ...);
+    if constexpr (rank == 0 || (rank == 1 && are_row_major)) {
+      std::int64_t count = 0;
+      const auto transform = detail::make_transform<Exec>(handle, call, count, f, xs...);
+      return use(count, transform, detail::make_composite(reducers...));
+    } else {
+      detail::check_transform<F, X...>();
+      const auto opened = detail::open_arrays<Exec, (sees_index<Reducer> || ...)>(handle, call, xs...);
+      const auto all = opened.composite_of(reducers...);
+      if constexpr (!are_row_major) {
+        if (!opened.walk.is_flat) return use(opened.count, opened.functor(f), all);
+      }
+      return use(opened.count, span_transform<F, element_t<X>...>{f, opened.data}, all);
+    }
+  };
+  return std::apply(over, arrays);
+}
+
 /// How many of a call's arguments are arrays before the first that is none.
 template <class... Argument>
 inline constexpr std::size_t leading_arrays = [] {
@@ -86,23 +135,37 @@ inline constexpr std::size_t leading_arrays = [] {
   return count;
 }();
 
-/// What the reducers give that stand behind Skip other arguments: `void` where there are none.
-template <std::size_t Skip, class... Argument>
+/// The common_rank of these arrays.
+template <class... Argument>
+inline constexpr std::size_t leading_rank = [] {
+  std::size_t rank = 0;
+  bool is_first = true;
+  bool only_arrays = true;
+  const auto take = [&](bool is_array, std::size_t other) {
+    only_arrays = only_arrays && is_array;
+    if (only_arrays) rank = is_first || rank == other ? other : 0;
+    is_first = false;
+  };
+  (take(array<Argument>, strided_rank<Argument>), ...);
+  return rank;
+}();
+
+/// What the reducers give over arrays of this rank that stand behind Skip other arguments: `void` where there are none.
+template <std::size_t Rank, std::size_t Skip, class... Argument>
 struct result_behind {
   using type = void;
 };
-template <class... Argument>
-struct result_behind<0, Argument...> {
-  using type = result_t<Argument...>;
-};
-template <std::size_t Skip, class First, class... Others>
+template <std::size_t Rank, class... Argument>
+struct result_behind<Rank, 0, Argument...> : result_over_rank<Rank, Argument...> {};
+template <std::size_t Rank, std::size_t Skip, class First, class... Others>
   requires(Skip > 0)
-struct result_behind<Skip, First, Others...> : result_behind<Skip - 1, Others...> {};
+struct result_behind<Rank, Skip, First, Others...> : result_behind<Rank, Skip - 1, Others...> {};
 
 template <class... Argument>
-using transform_result_t = typename result_behind<leading_arrays<Argument...> + 1, Argument...>::type;
+using transform_result_t =
+    typename result_behind<leading_rank<Argument...>, leading_arrays<Argument...> + 1, Argument...>::type;
 
-/// Takes a call of transform_reduce apart: use(range, functor over indices, reducers...).
+/// Takes a call of transform_reduce apart: use(handle, count, functor of numbers, composite).
 template <class Exec, class Use, class... Argument>
 auto take_transform(const char* call, Exec&& exec, const Use& use, const Argument&... arguments) {
   using object = std::remove_cvref_t<Exec>;
@@ -116,33 +179,42 @@ auto take_transform(const char* call, Exec&& exec, const Use& use, const Argumen
   const auto all = std::forward_as_tuple(arguments...);
   return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
     const auto handle = detail::handle_of(std::forward<Exec>(exec));
-    std::int64_t count = 0;
-    const auto f = detail::make_transform<object>(handle, call, count, std::get<arrays>(all), std::get<X>(all)...);
-    return use(range_policy<object>(handle, 0, count), f, std::get<arrays + 1 + R>(all)...);
+    const auto run = [&](std::int64_t count, const auto& f, const auto& composite) {
+      return use(handle, count, f, composite);
+    };
+    return detail::over_elements<object>(handle, call, run, std::get<arrays>(all), std::tie(std::get<X>(all)...),
+                                         std::get<arrays + 1 + R>(all)...);
   }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
 }
 
 }  // namespace detail
 
-/// Reduces a contiguous array in the backend's memory; on CUDA by 16-byte loads. The indices that `_loc` reducers give
-/// count from 0 in xs. Otherwise as parallel_reduce with f(i) = xs[i]: blocking, n == 0 gives the identities' results.
-/// On CUDA the bits may depend on xs's address modulo 16. Throws invalid_argument for a null xs with n > 0 and for
-/// memory that the backend cannot reach (a host pointer on CUDA), before any launch.
+/// Reduces an array or a view in the backend's memory: elements side by side, on CUDA by 16-byte loads, or in up to 6
+/// dimensions with any strides, which are walked through in the order of memory unless a reducer sees indices. The
+/// indices that `_loc` reducers give count from 0 in xs; of 2 dimensions and more they are an md_index, of equals the
+/// lexicographically least, whatever the layout. Otherwise as parallel_reduce with f(i) = xs[i]: blocking, n == 0 gives
+/// the identities' results. On CUDA the bits may depend on xs's address modulo 16. Throws invalid_argument for a null
+/// xs with n > 0 and for memory that the backend cannot reach (a host pointer on CUDA), before any launch.
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const X& xs, const Reducer&... reducers) {
+detail::array_result_t<X, Reducer...> reduce(detail::call_label label, Exec&& exec, const X& xs,
+                                             const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   if constexpr (detail::check_array<X>()) {
     const auto handle = detail::handle_of(std::forward<Exec>(exec));
-    const auto view = detail::view_of(xs, "fanin::reduce");
-    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce");
-    return backend<object>::reduce_span(handle, label.get(), view.data(), count, detail::make_composite(reducers...));
+    const auto elements = [&](const auto* data, std::int64_t count, const auto& all) {
+      return backend<object>::reduce_span(handle, label.get(), data, count, all);
+    };
+    const auto numbers = [&](const auto& f, std::int64_t count, const auto& all) {
+      return backend<object>::reduce(handle, label.get(), 0, count, f, all);
+    };
+    return detail::over_array<object>(handle, "fanin::reduce", elements, numbers, xs, reducers...);
   }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
+detail::array_result_t<X, Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... reducers) {
   return fanin::reduce(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
@@ -152,23 +224,26 @@ detail::result_t<Reducer...> reduce(Exec&& exec, const X& xs, const Reducer&... 
 /// launch.
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Exec&& exec, const X& xs,
+void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>* out, Exec&& exec, const X& xs,
                  const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   if constexpr (detail::check_array<X>()) {
     const auto handle = detail::handle_of(std::forward<Exec>(exec));
-    const auto view = detail::view_of(xs, "fanin::reduce_into");
     detail::check_destination(out, "fanin::reduce_into");
     backend<object>::check_memory(handle, out, "fanin::reduce_into: the destination");
-    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_into");
-    backend<object>::reduce_span_into(handle, label.get(), out, view.data(), count,
-                                      detail::make_composite(reducers...));
+    const auto elements = [&](const auto* data, std::int64_t count, const auto& all) {
+      backend<object>::reduce_span_into(handle, label.get(), out, data, count, all);
+    };
+    const auto numbers = [&](const auto& f, std::int64_t count, const auto& all) {
+      backend<object>::reduce_into(handle, label.get(), out, 0, count, f, all);
+    };
+    detail::over_array<object>(handle, "fanin::reduce_into", elements, numbers, xs, reducers...);
   }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
+void reduce_into(detail::array_result_t<X, Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
 }
 
@@ -176,27 +251,32 @@ void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const X& xs, co
 /// must live until get() has returned, or the work is done.
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec,
-                                                                           const X& xs, const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(detail::call_label label,
+                                                                                    Exec&& exec, const X& xs,
+                                                                                    const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   if constexpr (detail::check_array<X>()) {
     const auto handle = detail::handle_of(std::forward<Exec>(exec));
-    const auto view = detail::view_of(xs, "fanin::reduce_async");
-    const std::int64_t count = detail::check_span<object>(handle, view, "fanin::reduce_async");
-    return backend<object>::reduce_span_async(handle, label.get(), view.data(), count,
-                                              detail::make_composite(reducers...));
+    const auto elements = [&](const auto* data, std::int64_t count, const auto& all) {
+      return backend<object>::reduce_span_async(handle, label.get(), data, count, all);
+    };
+    const auto numbers = [&](const auto& f, std::int64_t count, const auto& all) {
+      return backend<object>::reduce_async(handle, label.get(), 0, count, f, all);
+    };
+    return detail::over_array<object>(handle, "fanin::reduce_async", elements, numbers, xs, reducers...);
   }
 }
 
 template <class Exec, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const X& xs,
-                                                                           const Reducer&... reducers) {
+[[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(Exec&& exec, const X& xs,
+                                                                                    const Reducer&... reducers) {
   return fanin::reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
 }
 
 /// transform_reduce([label,] exec, xs, f, reducers...), and with xs, ys and xs, ys, zs: reduces f(x) over one array,
-/// f(x, y) over two, f(x, y, z) over three of the same length. Blocking; n == 0 gives the
+/// f(x, y) over two, f(x, y, z) over three of the same length, or shape; elements of one index meet, however each array
+/// is laid out. Blocking; n == 0 gives the
 /// identities' results; indices of `_loc` reducers count from 0. On CUDA by 16-byte loads where the elements of all
 /// arrays have one size and the addresses are equal modulo 16, so that the bits may depend on that; otherwise the same
 /// bits from run to run as for parallel_reduce. Throws invalid_argument when the lengths differ, and as reduce does.
@@ -204,8 +284,11 @@ template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
 detail::transform_result_t<Argument...> transform_reduce(detail::call_label label, Exec&& exec,
                                                          const Argument&... arrays_f_reducers) {
-  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    return fanin::parallel_reduce(label, range, f, reducers...);
+  const auto run = [&]<class F, class Composite>(const auto& handle, std::int64_t count, const F& f,
+                                                 const Composite& all) {
+    if constexpr (Composite::template check_functor<F>()) {
+      return backend<std::remove_cvref_t<Exec>>::reduce(handle, label.get(), 0, count, f, all);
+    }
   };
   return detail::take_transform("fanin::transform_reduce", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
@@ -222,8 +305,12 @@ template <class Exec, class... Argument>
 void transform_reduce_into(detail::call_label label, detail::transform_result_t<Argument...>* out, Exec&& exec,
                            const Argument&... arrays_f_reducers) {
   detail::check_destination(out, "fanin::transform_reduce_into");
-  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    fanin::parallel_reduce_into(label, out, range, f, reducers...);
+  const auto run = [&]<class F, class Composite>(const auto& handle, std::int64_t count, const F& f,
+                                                 const Composite& all) {
+    if constexpr (Composite::template check_functor<F>()) {
+      backend<std::remove_cvref_t<Exec>>::check_memory(handle, out, "fanin::transform_reduce_into: the destination");
+      backend<std::remove_cvref_t<Exec>>::reduce_into(handle, label.get(), out, 0, count, f, all);
+    }
   };
   detail::take_transform("fanin::transform_reduce_into", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }
@@ -241,8 +328,11 @@ template <class Exec, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
 [[nodiscard]] detail::pending_t<detail::transform_result_t<Argument...>> transform_reduce_async(
     detail::call_label label, Exec&& exec, const Argument&... arrays_f_reducers) {
-  const auto run = [&](const auto& range, const auto& f, const auto&... reducers) {
-    return fanin::parallel_reduce_async(label, range, f, reducers...);
+  const auto run = [&]<class F, class Composite>(const auto& handle, std::int64_t count, const F& f,
+                                                 const Composite& all) {
+    if constexpr (Composite::template check_functor<F>()) {
+      return backend<std::remove_cvref_t<Exec>>::reduce_async(handle, label.get(), 0, count, f, all);
+    }
   };
   return detail::take_transform("fanin::transform_reduce_async", std::forward<Exec>(exec), run, arrays_f_reducers...);
 }

@@ -137,6 +137,16 @@ constexpr bool check_array() {
   return array<X>;
 }
 
+/// Refuses, in words, elements that are not what a pointer shows.
+template <array X>
+constexpr void check_elements() {
+  if constexpr (has_data_handle<X>) {
+    static_assert(std::is_same_v<typename X::reference, typename X::element_type&>,
+                  "fanin: this mdspan's accessor gives something else than the elements: reduce it by index, with "
+                  "fanin::parallel_reduce");
+  }
+}
+
 /// The elements of xs, in the order of their addresses. Throws invalid_argument where they do not stand side by side.
 template <array X>
 std::span<const element_t<X>> view_of(const X& xs, const char* call) {
@@ -150,9 +160,7 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
   if constexpr (tells_contiguous<X>) {
     if (size != 0 && !detail::says_contiguous(xs)) refuse();
   } else if constexpr (has_data_handle<X>) {
-    static_assert(std::is_same_v<typename X::reference, typename X::element_type&>,
-                  "fanin: this mdspan's accessor gives something else than the elements: reduce it by index, with "
-                  "fanin::parallel_reduce");
+    detail::check_elements<X>();
     if (size != 0 && !detail::says_contiguous(xs)) refuse();
   } else {
     static_assert(known_contiguous<X>,

@@ -9,6 +9,7 @@
 #include <fanin/detail/axes_results.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/reduce.hpp>
 
 /// Which functors a CUDA compiler takes, or refuses without saying why, and a device cannot call.
@@ -24,8 +25,8 @@ struct written_functor<span_transform<F, T...>> {
   using type = F;
 };
 
-template <class F, std::size_t Rank, iterate Order>
-struct written_functor<md_functor<F, Rank, Order>> {
+template <class F, std::size_t Rank, class... T>
+struct written_functor<strided_values<F, Rank, T...>> {
   using type = F;
 };
 template <class F, class Axes, iterate Order>
@@ -36,6 +37,8 @@ template <class G, class Axes, iterate Order, class... R>
 struct written_functor<axes_placed<G, Axes, Order, R...>> {
   using type = G;
 };
+template <class F, std::size_t Rank, iterate Order>
+struct written_functor<md_functor<F, Rank, Order>> : written_functor<F> {};
 template <class G, std::size_t Rank, iterate Order, class... R>
 struct written_functor<md_placed<G, Rank, Order, R...>> {
   using type = G;

@@ -11,6 +11,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/tuple.hpp>
@@ -35,6 +36,8 @@ template <class F>
 inline constexpr std::size_t words_of = (sizeof(F) + sizeof(void*) - 1) / sizeof(void*);
 template <class F, std::size_t Rank, iterate Order>
 inline constexpr std::size_t words_of<md_functor<F, Rank, Order>> = words_of<F>;
+template <class F, std::size_t Rank, class... T>
+inline constexpr std::size_t words_of<strided_values<F, Rank, T...>> = words_of<F> + sizeof...(T);
 
 /// A functor over the indices first, first + 1, ...
 template <class F>
