@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -272,6 +273,63 @@ RC_GTEST_PROP(properties, numbers_of_multidimensional_indices, ()) {
   const fanin::md_index<2> two{{extents[0] * extents[1], extents[2] * extents[3]}};
   expect_numbers<fanin::iterate::right>(below, two, count);
   expect_numbers<fanin::iterate::left>(below, two, count);
+}
+
+/// Views of any extents and strides, in pairs, against loops over their indices.
+RC_GTEST_PROP(properties, views_of_any_strides, ()) {
+  constexpr std::size_t rank = 4;
+  constexpr std::int64_t zero = 3'000;  // where element (0, 0, ...) stands, in the middle
+  std::vector<std::int32_t> elements(2 * zero + 1);
+  for (std::size_t at = 0; at < elements.size(); ++at) elements[at] = static_cast<std::int32_t>(mix(at) % 20);
+  const bool packed = *rc::gen::arbitrary<bool>();
+  fanin::md_index<rank> extents{};
+  for (std::int64_t& extent : extents.at) extent = *rc::gen::inRange<std::int64_t>(packed ? 1 : 0, 6);
+  // In some order of the dimensions each stride is what lies within, or any.
+  const auto make_strides = [&] {
+    fanin::md_index<rank> strides{};
+    std::array<std::size_t, rank> order{0, 1, 2, 3};
+    for (std::size_t d = 1; d < rank; ++d) std::swap(order[d], order[*rc::gen::inRange<std::size_t>(0, d + 1)]);
+    std::int64_t within = 1;
+    for (const std::size_t d : order) {
+      const bool fills = packed || *rc::gen::inRange(0, 3) > 0;
+      strides[d] = fills ? within : *rc::gen::inRange<std::int64_t>(-20, 21);
+      within *= std::max<std::int64_t>(extents[d], 1);
+    }
+    return strides;
+  };
+  const fanin::md_index<rank> x_strides = make_strides();
+  const fanin::md_index<rank> y_strides = make_strides();
+  const std::int32_t* const middle = elements.data() + zero;
+  const fanin::view<const std::int32_t, rank> x(middle, extents, x_strides);
+  const fanin::view<const std::int32_t, rank> y(middle, extents, y_strides);
+
+  using place = fanin::md_index<rank>;
+  std::int64_t x_sum = 0;
+  std::int64_t products = 0;
+  fanin::value_index<std::int32_t, place> least{INT32_MAX, {{-1, -1, -1, -1}}};
+  fanin::value_index<std::int32_t, place> most{INT32_MIN, {{-1, -1, -1, -1}}};
+  place at{};
+  for (at[0] = 0; at[0] < extents[0]; ++at[0]) {
+    for (at[1] = 0; at[1] < extents[1]; ++at[1]) {
+      for (at[2] = 0; at[2] < extents[2]; ++at[2]) {
+        for (at[3] = 0; at[3] < extents[3]; ++at[3]) {
+          const std::int32_t of_x = x(at[0], at[1], at[2], at[3]);
+          const std::int32_t product = of_x * y(at[0], at[1], at[2], at[3]);
+          x_sum += of_x;
+          products += product;
+          if (of_x < least.value) least = {of_x, at};
+          if (product > most.value) most = {product, at};
+        }
+      }
+    }
+  }
+  const fanin::serial exec;
+  const fanin::sum<std::int32_t, std::int64_t> sum;
+  const auto multiply = [](std::int32_t a, std::int32_t b) { return a * b; };
+  RC_ASSERT(fanin::reduce(exec, x, sum) == x_sum);
+  RC_ASSERT(fanin::reduce(exec, x, fanin::min_loc<std::int32_t>{}) == least);
+  RC_ASSERT(fanin::transform_reduce(exec, x, y, multiply, sum) == products);
+  RC_ASSERT(fanin::transform_reduce(exec, x, y, multiply, fanin::max_loc<std::int32_t>{}) == most);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
 #include <fanin/serial/serial.hpp>
+#include <fanin/view.hpp>
 
 #include "support/data.hpp"
 #include "support/functors.hpp"
@@ -99,6 +100,29 @@ struct by_functor {
   template <class Result, class Exec, class... Reducer>
   void reduce_into(Result* out, const Exec& exec, const request& asked, const Reducer&... reducers) const {
     fanin::parallel_reduce_into(out, fanin::range(exec, first, last(asked)), functor(asked), reducers...);
+  }
+};
+
+/// A view of two dimensions, of few columns and of many: of every second element, or of columns one behind the other.
+template <class T>
+struct as_view {
+  using value_type = T;
+  std::shared_ptr<const std::vector<T>> elements;
+  fanin::view<const T, 2> part(const request& asked) const {
+    constexpr std::int64_t some_columns[] = {1, 3, 61, 1'024};
+    const std::int64_t columns = some_columns[asked.start % 4];
+    const std::int64_t rows = static_cast<std::int64_t>(asked.n) / columns;
+    const T* const x = elements->data() + asked.start;
+    if (asked.n % 2 == 0) return {x, {rows, columns}, {1, rows}};
+    return {x, {columns, rows / 2}, {2, 2 * columns}};
+  }
+  template <class Exec, class... Reducer>
+  auto reduce(const Exec& exec, const request& asked, const Reducer&... reducers) const {
+    return fanin::reduce(exec, part(asked), reducers...);
+  }
+  template <class Result, class Exec, class... Reducer>
+  void reduce_into(Result* out, const Exec& exec, const request& asked, const Reducer&... reducers) const {
+    fanin::reduce_into(out, exec, part(asked), reducers...);
   }
 };
 

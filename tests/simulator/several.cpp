@@ -29,6 +29,10 @@ std::vector<call> calls_of_several() {
   add_calls<stages::own>(calls, list<rows::one_pass, rows::finished_by<rows::shuffle, grid::last_block>>{}, "f(i, j)",
                          by_planar_functor<std::int64_t>{small_words}, fanin::sum<std::int64_t>{},
                          fanin::max_loc<std::int64_t>{});
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "a view", as_view<std::int64_t>{small_words},
+                         fanin::sum<std::int64_t>{});
+  add_calls<stages::own>(calls, list<rows::one_pass>{}, "a view", as_view<std::int64_t>{small_words},
+                         fanin::min_loc<std::int64_t>{});
   return calls;
 }
 
