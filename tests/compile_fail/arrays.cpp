@@ -13,12 +13,17 @@ struct candidate {
 #if defined(SAYS_NOTHING)
   const double* data() const { return elements; }
   std::size_t size() const { return 2; }
-#elif defined(OTHER_ACCESSOR)
+#elif defined(OTHER_ACCESSOR) || defined(OTHER_ACCESSOR_AND_STRIDES)
   using element_type = const double;
   using reference = double;  // twice the element, say
   const double* data_handle() const { return elements; }
   std::size_t size() const { return 4; }
   bool is_exhaustive() const { return true; }
+#if defined(OTHER_ACCESSOR_AND_STRIDES)
+  static constexpr std::size_t rank() { return 1; }
+  std::size_t extent(std::size_t) const { return 4; }
+  std::size_t stride(std::size_t) const { return 1; }
+#endif
 #elif defined(NO_ARRAY)
   const double* begin() const { return elements; }
 #else
