@@ -46,6 +46,7 @@ T by_integers(const std::vector<T>& x) {
 
 constexpr std::size_t count = 5000;
 fanin::serial exec;
+fanin::serial in_order(fanin::serial_order::left_to_right);  // number by number
 
 /// Elements of all sizes down to the denormals; `low` is the exponent of the smallest.
 std::vector<double> elements(int low, int high, std::uint64_t seed) {
@@ -76,6 +77,8 @@ void expect_all_bits(const std::vector<double>& x) {
   EXPECT_EQ(fanin::reduce(exec, x, whole).serialise(), right.serialise());
   EXPECT_EQ(fanin::parallel_reduce(range, element{x.data()}, whole).serialise(), right.serialise());
   EXPECT_EQ(fanin::parallel_reduce(range, add_element{x.data()}, whole).serialise(), right.serialise());
+  const auto one_by_one = fanin::range(in_order, x.size());
+  EXPECT_EQ(fanin::parallel_reduce(one_by_one, add_element{x.data()}, whole).serialise(), right.serialise());
 }
 
 void expect_exact() {

@@ -108,7 +108,9 @@ TEST(exact_sum, of_all_exponents) {
 }
 
 TEST(exact_sum, long_arrays_fill_the_bins_many_times) {
-  std::vector<double> x(400'000, 0x1.fffffffffffffp-1);  // the most that a bin is moved by, always the same way
+  // Just below the top of the bins that smaller ones have placed: the most that a bin is moved by, always the same way.
+  std::vector<double> x(400'000, 0x1.fffffffffffffp3);
+  std::fill_n(x.begin(), 256, 1.0);  // what an array's first block is
   expect_exact(x);
   for (double& element : x) element = -element;
   expect_exact(x);

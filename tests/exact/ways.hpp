@@ -60,6 +60,8 @@ answers<typename Reducer::result_type> ask_all(std::span<const typename Reducer:
   answers<typename Reducer::result_type> to;
   fanin::serial by_default;
   ask_backend(to, "serial", by_default, x, reducer);
+  fanin::serial in_order(fanin::serial_order::left_to_right);  // what a thread gathers into, number by number
+  ask_backend(to, "serial, left to right", in_order, x, reducer);
   if (x.size() <= most_for_halving) {
     fanin::serial halving(fanin::serial_order::recursive_halving);
     ask_backend(to, "serial, halving", halving, x, reducer);
