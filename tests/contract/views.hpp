@@ -141,6 +141,13 @@ TYPED_TEST(views, of_different_layouts_meet_by_index) {
     EXPECT_EQ(fanin::transform_reduce(this->exec(), view, beside, hundreds{}, fanin::sum<std::int32_t, std::int64_t>{}),
               expected.sum)
         << one.name;
+    const auto in_turn = [&](std::int64_t i, std::int64_t j) {  // x and y of 100 x + y
+      const std::int32_t both = value(i, j);
+      return both % 100 * 100 + both / 100;
+    };
+    EXPECT_EQ(fanin::transform_reduce(this->exec(), beside, view, hundreds{}, fanin::sum<std::int32_t, std::int64_t>{}),
+              facts_of(one.extents, in_turn).sum)
+        << one.name;
   }
 }
 
