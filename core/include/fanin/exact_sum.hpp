@@ -7,6 +7,8 @@
 #include <complex>
 #include <concepts>
 #include <cstdint>
+#include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -17,7 +19,6 @@
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/parallel_reduce.hpp>
-#include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducer.hpp>
 #include <fanin/reducers.hpp>
