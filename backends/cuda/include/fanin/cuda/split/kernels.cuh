@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <fanin/cuda/block/memory.cuh>
+#include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/kinds.hpp>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
