@@ -139,9 +139,10 @@ TEST_F(cuda_graphs, an_executable_takes_what_is_captured_anew) {
   }
   std::vector<std::int64_t> got(rounds);
   sums.copy_to(got);
+  const std::vector<std::int64_t> host = x.host();
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto [first, last] = part(round);
-    const std::span<const std::int64_t> elements(x.host());
+    const std::span<const std::int64_t> elements(host);
     ASSERT_EQ(got[round], fanin::reduce(fanin::serial{}, elements.subspan(first, last - first), int64_sum))
         << "round " << round;
   }
