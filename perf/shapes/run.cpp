@@ -22,7 +22,7 @@ namespace {
 constexpr double series_seconds = 0.02;
 constexpr double quick_series_seconds = 0.0005;
 constexpr int most_calls = 2000;
-constexpr int nodes_of_graph = 20;
+constexpr int most_nodes_of_graph = 20;
 
 /// Arrays for calls to rotate over, and results behind them.
 template <class T>
@@ -87,6 +87,7 @@ struct racer {
   row* result;
   prepared<T> made;
   std::unique_ptr<call> graph;
+  int nodes = 1;  ///< of the graph
   int calls = 1;
   std::int64_t next = 0;  ///< the array of the next call
 };
@@ -138,7 +139,9 @@ class one_case {
       const double tolerance = sizeof(T) == sizeof(float) ? 1e-4 : 1e-12;
       if (!(result.error <= tolerance)) throw std::runtime_error(fmt::format("wrong by {:.1e}", result.error));
       if (gpu_ != nullptr) {
-        made.graph = gpu_->capture(std::move(made.made.calls), 0, nodes_of_graph);
+        const double seconds = std::max(gpu_->time([&] { made.made.calls->run(0, 1); }), 1e-9);
+        made.nodes = std::clamp(static_cast<int>(series_seconds / seconds), 1, most_nodes_of_graph);
+        made.graph = gpu_->capture(std::move(made.made.calls), 0, made.nodes);
       }
       racers_.push_back(std::move(made));
     } catch (const std::exception& error) {
@@ -149,10 +152,10 @@ class one_case {
   double seconds_of(racer<T>& one) {
     if (one.graph != nullptr) {
       // Whole graphs; one before it keeps the device busy until the one that is timed has arrived.
-      const int launches = std::max(one.calls / nodes_of_graph, 1);
+      const int launches = std::max(one.calls / one.nodes, 1);
       one.graph->run(0, 1);
       const double seconds = gpu_->time([&] { one.graph->run(0, launches); });
-      return seconds / (launches * nodes_of_graph) * one.calls;
+      return seconds / (launches * one.nodes) * one.calls;
     }
     const double begin = host_seconds();
     one.made.calls->run(one.next, one.calls);
