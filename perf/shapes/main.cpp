@@ -79,8 +79,12 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
 int measure(const request& asked, device* gpu) {
   if (!asked.json.empty()) check_writable(asked.json);
   const shapes::registry all = shapes::all_contenders(gpu != nullptr);
-  const std::vector<shapes::row> rows = shapes::run_all(asked.chosen, all, gpu);
-  fmt::print("{}", shapes::to_table(rows));
+  fmt::print("{}", shapes::table_head());
+  const std::vector<shapes::row> rows =
+      shapes::run_all(asked.chosen, all, gpu, [](const std::vector<shapes::row>& of_one_shape) {
+        fmt::print("{}", shapes::to_table(of_one_shape));
+        std::fflush(stdout);
+      });
   if (!asked.json.empty()) {
     std::ofstream to(asked.json);
     to << shapes::to_json(rows, asked.chosen, all, gpu);

@@ -11,9 +11,13 @@
 
 namespace fanin_perf::shapes {
 
+std::string table_head() {
+  return fmt::format("{:<26} {:<5} {:<16} {:>12} {:>9}  {}\n", "shape", "type", "contender", "us", "GB/s",
+                     "peers' times, of this one's");
+}
+
 std::string to_table(const std::vector<row>& rows) {
-  std::string table = fmt::format("{:<26} {:<5} {:<16} {:>12} {:>9}  {}\n", "shape", "type", "contender", "us", "GB/s",
-                                  "peers' times, of this one's");
+  std::string table;
   for (const row& one : rows) {
     table += fmt::format("{:<26} {:<5} {:<16} ", one.of.text(), name(one.type), one.who->name);
     if (!one.fault.empty()) {

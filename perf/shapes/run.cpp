@@ -205,9 +205,11 @@ shape parse_shape(std::string_view text) {
   return found;
 }
 
-std::vector<row> run_all(const options& chosen, const registry& all, device* gpu) {
+std::vector<row> run_all(const options& chosen, const registry& all, device* gpu,
+                         const std::function<void(const std::vector<row>&)>& tell) {
   std::vector<row> rows;
   const auto add = [&](std::vector<row> more) {
+    tell(more);
     rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   };
   for (const shape& of : chosen.shapes) {

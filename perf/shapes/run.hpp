@@ -4,6 +4,7 @@
 // Runs contenders over shapes: each is compared with sums in double, then timed.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,11 @@ struct row {
 /// "rows:2^20x256", "columns:1024x1024", "md:4096x4096". Throws std::invalid_argument with a sentence.
 shape parse_shape(std::string_view text);
 
-/// Progress goes to stderr.
-std::vector<row> run_all(const options& chosen, const registry& all, device* gpu);
+/// Progress goes to stderr; tell(rows) gets those of each shape and type when they are measured.
+std::vector<row> run_all(const options& chosen, const registry& all, device* gpu,
+                         const std::function<void(const std::vector<row>&)>& tell);
 
+std::string table_head();
 std::string to_table(const std::vector<row>& rows);
 std::string to_json(const std::vector<row>& rows, const options& chosen, const registry& all, const device* gpu);
 
