@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <fanin/cuda/block/memory.cuh>
+#include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/warp.cuh>
@@ -25,36 +29,118 @@ inline constexpr std::size_t words_of<axes_row<All>> = words_of<typename axes_ro
 template <class All>
 inline constexpr int elements_of_row_in_flight =
     units_in_flight<index_source<axes_row<const All&>>>(cuda_strategy::one_pass::recipe, false);
+/// How many short rows a group of threads works on at once, and how many elements of each are in flight.
+struct rows_at_once {
+  int rows;
+  int elements;
+};
+/// Of so many elements of a thread: one of each row, or a few, so that what lies together in memory is read together.
+template <class All, class Composite>
+constexpr rows_at_once rows_of_group(bool has_one_element) {
+  constexpr int in_flight = elements_of_row_in_flight<All>;
+  constexpr int fit_registers = std::max(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1);
+  const int rows = std::min(has_one_element ? in_flight : in_flight / 4, fit_registers);
+  return {std::max(rows, 1), has_one_element ? 1 : std::min(in_flight, 4)};
+}
+
+template <class All>
+__device__ index_source<axes_row<const All&>> source_of_row(const All& all,
+                                                            const md_index<All::axes::left_rank>& place) {
+  return {{all, place}, all.first(), all.count};
+}
 
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0.
 template <class All, class Composite>
 __device__ void gather_of_row(const All& all, const md_index<All::axes::left_rank>& place, const Composite& c,
                               typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
                               std::int64_t count) {
-  const index_source<axes_row<const All&>> source{{all, place}, all.first(), all.count};
+  const auto source = source_of_row(all, place);
   auto state = c.begin(value);
   gather_in_steps<elements_of_row_in_flight<All>>(source, c, state, mine, step, count);
   c.finish(state, value);
 }
 
+/// The same of several rows, row_step apart, of all their elements mine, mine + step, ...: some of each at a time.
+template <int Elements, class All, class Composite, int... R>
+__device__ void gather_of_rows(const All& all, const Composite& c, typename Composite::accumulator_type* value,
+                               std::int64_t row, std::int64_t row_step, std::int64_t mine, std::int64_t step,
+                               std::integer_sequence<int, R...>) {
+  using source = index_source<axes_row<const All&>>;
+  constexpr int rows = sizeof...(R);
+  const source of_row[] = {source_of_row(all, all.place(row + R * row_step))...};
+  typename Composite::state_type state[] = {c.begin(value[R])...};
+#pragma unroll 1
+  for (; mine < all.count; mine += Elements * step) {
+    if constexpr (values_fit_registers<source, rows * Elements>) {
+      typename source::value_type values[rows][Elements];
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+#pragma unroll
+        for (int k = 0; k < Elements; ++k) {
+          if (k == 0 || mine + k * step < all.count) values[r][k] = of_row[r].value(mine + k * step);
+        }
+      }
+      all_loads_first();
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+#pragma unroll
+        for (int k = 0; k < Elements; ++k) {
+          if (k == 0 || mine + k * step < all.count) c.fold(state[r], values[r][k], of_row[r].index(mine + k * step));
+        }
+      }
+    } else {
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+#pragma unroll
+        for (int k = 0; k < Elements; ++k) {
+          if (k == 0 || mine + k * step < all.count) of_row[r].accumulate(c, state[r], mine + k * step);
+        }
+      }
+    }
+  }
+  (c.finish(state[R], value[R]), ...);
+}
+
 /// A group of 2^log_lanes threads of a warp a row, neighbours in its elements: for rows that lie in memory one after
-/// the other and are too short for a block. Blocks of whole warps; no memory, no barriers.
-template <class All, class Composite, class Put>
+/// the other, or are very short. Groups work on Rows of them at once, where is_crowded says that there are so many.
+/// Blocks of whole warps; no memory, no barriers.
+template <int Rows, int Elements, class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
-    rows_by_lanes_kernel(const All all, const Composite c, const Put put, unsigned log_lanes) {
+    rows_by_lanes_kernel(const All all, const Composite c, const Put put, unsigned log_lanes, bool is_crowded) {
   const unsigned lanes = 1u << log_lanes;
   const unsigned lane = threadIdx.x & (lanes - 1);
   const std::int64_t groups = blockDim.x >> log_lanes;
-  const std::int64_t step = groups * gridDim.x;
-  // All lanes of a warp shuffle, also those that have no row.
-  for (std::int64_t begin = blockIdx.x * groups; begin < all.results; begin += step) {
-    const std::int64_t row = begin + (threadIdx.x >> log_lanes);
-    const bool has_row = row < all.results;
-    const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
-    typename Composite::accumulator_type value = c.identity();
-    if (has_row) gather_of_row(all, place, c, value, lane, lanes, all.count);
-    for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
-    if (has_row && lane == 0) put.put(row, c.at(place).result(value));
+  const std::int64_t rows = is_crowded ? Rows : 1;
+  for (std::int64_t begin = blockIdx.x * rows * groups; begin < all.results; begin += gridDim.x * rows * groups) {
+    std::int64_t row = begin + (threadIdx.x >> log_lanes);
+    // All lanes of a warp shuffle, also those that have no row.
+    if (is_crowded && all.results - begin >= Rows * groups) {
+      typename Composite::accumulator_type value[Rows];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) value[r] = c.identity();
+      gather_of_rows<Elements>(all, c, value, row, groups, lane, lanes, std::make_integer_sequence<int, Rows>{});
+      for (unsigned delta = lanes / 2; delta > 0; delta /= 2) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) c.join(value[r], shuffle_down(value[r], delta));
+      }
+      if (lane == 0) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          const std::int64_t of = row + r * groups;
+          put.put(of, c.at(all.place(of)).result(value[r]));
+        }
+      }
+      continue;
+    }
+#pragma unroll 1
+    for (std::int64_t r = 0; r < rows; ++r, row += groups) {
+      const bool has_row = row < all.results;
+      const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
+      typename Composite::accumulator_type value = c.identity();
+      if (has_row) gather_of_row(all, place, c, value, lane, lanes, all.count);
+      for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
+      if (has_row && lane == 0) put.put(row, c.at(place).result(value));
+    }
   }
 }
 
@@ -73,57 +159,75 @@ __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const
     const one of_row = c.at(place);
     typename partial_type_of<Strategy, one>::value_type value;
     partial_type_of<Strategy, one> partial(of_row, no_workspace{}, block, shared, value);
-    partial.gather(index_source<axes_row<const All&>>{{all, place}, all.first(), all.count});
+    partial.gather(source_of_row(all, place));
     if (threadIdx.x == 0) put.put(row, partial.result());
     __syncthreads();  // the block's memory is the next row's
   }
 }
 
-/// Which threads of a block work on which of its rows: 2^log_width rows beside each other, and the block's other
-/// threads on other elements of the same ones. `pieces` blocks share the elements of a row.
-struct columns_share {
-  unsigned log_width;
+/// Which threads of a block work on which of its rows: `width` rows beside each other, and the block's other threads on
+/// other elements of the same ones. `pieces` blocks share the elements of a row.
+struct tiles_share {
+  unsigned width;
   int pieces;
   std::int64_t elements_of_piece;
 };
 
+/// Where a thread stands in a tile: a column of it, and a part of each of them. Threads behind the last part have none.
+struct place_in_tile {
+  unsigned column;
+  unsigned part;
+  unsigned parts;
+
+  __device__ explicit place_in_tile(unsigned width)
+      : column{threadIdx.x % width}, part{threadIdx.x / width}, parts{blockDim.x / width} {}
+  __device__ bool has_part() const { return part < parts; }
+};
+
 /// Joins what the block's threads hold of each of its `width` rows; valid in the first `width` threads. Memory for an
-/// accumulator a thread; a power of two of them. Ends with a barrier.
+/// accumulator a thread. Ends with a barrier.
 template <class Composite>
-__device__ void combine_columns(const Composite& c, typename Composite::accumulator_type& value, void* memory,
-                                unsigned width) {
+__device__ void combine_tile(const Composite& c, typename Composite::accumulator_type& value, void* memory,
+                             const place_in_tile& self, unsigned width) {
   auto* const of_thread = static_cast<typename Composite::accumulator_type*>(memory);
-  of_thread[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half >= width; half /= 2) {
-    if (threadIdx.x < half) c.join(of_thread[threadIdx.x], of_thread[threadIdx.x + half]);
+  if (width == 1) {
+    combine_by_warp_shuffle(c, value, of_thread);
+  } else if (self.parts > 1) {
+    of_thread[threadIdx.x] = value;
     __syncthreads();
+    for (unsigned parts = self.parts; parts > 1;) {
+      const unsigned half = (parts + 1) / 2;
+      if (self.part + half < parts) c.join(of_thread[threadIdx.x], of_thread[threadIdx.x + half * width]);
+      __syncthreads();
+      parts = half;
+    }
+    if (threadIdx.x < width) value = of_thread[threadIdx.x];
   }
-  if (threadIdx.x < width) value = of_thread[threadIdx.x];
   __syncthreads();
 }
 
-/// Neighbouring threads work on neighbouring rows, which lie across each other in memory, as columns do. A block's
-/// piece of them is their result, or goes to partials[piece * rows + row].
+/// A tile is `width` neighbouring rows, of which each row of threads has an element: for rows that lie across each
+/// other in memory, as columns do, and, one row wide, for long ones. A block's piece of them is their result, or goes
+/// to partials[piece * rows + row].
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(256)
-    columns_kernel(const All all, const Composite c, const Put put, const columns_share share,
-                   typename Composite::accumulator_type* partials) {
-  const unsigned width = 1u << share.log_width;
-  const unsigned beside = blockDim.x >> share.log_width;
-  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
+__global__ void __launch_bounds__(1024)
+    rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
+                         typename Composite::accumulator_type* partials) {
+  const place_in_tile self(share.width);
+  const std::int64_t tiles = (all.results - 1) / share.width + 1;
   for (std::int64_t task = blockIdx.x; task < tiles * share.pieces; task += gridDim.x) {
     const std::int64_t piece = task / tiles;
-    const std::int64_t row = ((task - piece * tiles) << share.log_width) + (threadIdx.x & (width - 1));
+    const std::int64_t row = (task - piece * tiles) * share.width + self.column;
     const bool has_row = row < all.results;
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : 0);
     typename Composite::accumulator_type value = c.identity();
     const std::int64_t from = piece * share.elements_of_piece;
     const std::int64_t until = all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
-    const std::int64_t mine = from + (threadIdx.x >> share.log_width);
-    if (has_row) gather_of_row(all, place, c, value, mine, static_cast<std::int64_t>(beside), until);
-    combine_columns(c, value, memory_of_launch(), width);
-    if (has_row && threadIdx.x < width) {
+    if (has_row && self.has_part()) {
+      gather_of_row(all, place, c, value, from + self.part, static_cast<std::int64_t>(self.parts), until);
+    }
+    combine_tile(c, value, memory_of_launch(), self, share.width);
+    if (has_row && threadIdx.x < share.width) {
       if (share.pieces == 1) {
         put.put(row, c.at(place).result(value));
       } else {
@@ -133,25 +237,25 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// Joins the pieces of columns_kernel, in the same shape.
+/// Joins the pieces of rows_by_tiles_kernel, in tiles too, of another width.
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
-    join_columns_kernel(const All all, const Composite c, const Put put, const columns_share share,
-                        const typename Composite::accumulator_type* partials) {
-  const unsigned width = 1u << share.log_width;
-  const unsigned beside = blockDim.x >> share.log_width;
-  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
+    join_pieces_kernel(const All all, const Composite c, const Put put, const tiles_share share,
+                       const typename Composite::accumulator_type* partials) {
+  const place_in_tile self(share.width);
+  const std::int64_t tiles = (all.results - 1) / share.width + 1;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const std::int64_t row = (tile << share.log_width) + (threadIdx.x & (width - 1));
+    const std::int64_t row = tile * share.width + self.column;
     const bool has_row = row < all.results;
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) {
-      for (std::int64_t piece = threadIdx.x >> share.log_width; piece < share.pieces; piece += beside) {
+    if (has_row && self.has_part()) {
+#pragma unroll 4
+      for (std::int64_t piece = self.part; piece < share.pieces; piece += self.parts) {
         c.join(value, partials[piece * all.results + row]);
       }
     }
-    combine_columns(c, value, memory_of_launch(), width);
-    if (has_row && threadIdx.x < width) put.put(row, c.at(all.place(row)).result(value));
+    combine_tile(c, value, memory_of_launch(), self, share.width);
+    if (has_row && threadIdx.x < share.width) put.put(row, c.at(all.place(row)).result(value));
   }
 }
 

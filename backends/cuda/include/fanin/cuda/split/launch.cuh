@@ -23,15 +23,6 @@ template <class Composite>
 inline constexpr bool splits_by_threads =
     !Composite::has_any_spill && is_passed_by_value<Composite> && sizeof(typename Composite::accumulator_type) <= 128;
 
-/// Rows are worth launches of their own, each of the whole device, where there are few and they are long; and longer
-/// ones than a block takes. By the figures of flat sums on an H200 (a launch in a row of them 2.5 us, a block about 40
-/// GB/s); not measured.
-inline bool takes_launch_each(std::int64_t results, std::int64_t count) {
-  constexpr std::int64_t most_of_block = std::int64_t{1} << 24;
-  constexpr std::int64_t elements_worth_a_launch = 16'384;
-  return count > most_of_block || (results < count / elements_worth_a_launch);
-}
-
 /// The most blocks that work at once, of up to `blocks`.
 template <class Composite, class... Key>
 int blocks_at_once(const cuda_session& session, const cuda_plan& plan, std::int64_t blocks) {
@@ -41,26 +32,45 @@ int blocks_at_once(const cuda_session& session, const cuda_plan& plan, std::int6
       std::min<std::int64_t>(blocks, std::int64_t{facts.resident_blocks} * session.multiprocessors()));
 }
 
-struct by_lanes;
+struct by_one_element;
+struct by_some_elements;
 struct by_block;
-struct by_columns;
-struct by_joined_columns;
+struct by_tiles;
+struct by_joined_pieces;
 
 inline constexpr int threads_of_split = 256;
 
+/// How many lanes of a warp work on a row of so many elements: together they read a sector of memory or more at once,
+/// and each has some elements, since joining costs; where there are few rows more, so that all threads of the device
+/// have work.
+inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int64_t threads) {
+  const unsigned by_count = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count <= 64 ? 3 : count <= 128 ? 4 : 5;
+  const auto of_row = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, warp_size));
+  const auto by_threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(threads / results, 1, warp_size));
+  return std::max(by_count, static_cast<unsigned>(std::bit_width(std::min(of_row, by_threads)) - 1));
+}
+
 template <class Put, class All, class Composite>
-void split_by_lanes(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+void split_by_lanes(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned log_lanes) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&rows_by_lanes_kernel<All, Composite, Put>);
-  plan.launch.strategy = "rows by lanes";
+  plan.launch.strategy = All::reduces_fastest ? "rows by lanes" : "columns by lanes";
   plan.launch.block_size = threads_of_split;
-  const auto log_lanes = static_cast<unsigned>(
-      std::bit_width(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(all.count), 1, warp_size)) - 1);
   const std::int64_t groups = threads_of_split >> log_lanes;
-  plan.launch.grid_size = blocks_at_once<Composite, by_lanes, All, Put>(session, plan, (all.results - 1) / groups + 1);
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes)};
-  session.launch(plan.kernel, plan.launch, arguments, plan.options);
-  session.record(plan.launch);
+  const auto launch = [&]<bool HasOneElement, class Key>() {
+    constexpr rows_at_once of_group = rows_of_group<All, Composite>(HasOneElement);
+    plan.kernel = kernel_pointer(&rows_by_lanes_kernel<of_group.rows, of_group.elements, All, Composite, Put>);
+    const bool is_crowded = of_group.rows > 1 && all.results >= 2 * of_group.rows * groups * session.multiprocessors();
+    const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? of_group.rows : 1)) + 1;
+    plan.launch.grid_size = blocks_at_once<Composite, Key, All, Put>(session, plan, blocks);
+    void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
+    session.launch(plan.kernel, plan.launch, arguments, plan.options);
+    session.record(plan.launch);
+  };
+  if (all.count <= std::int64_t{2} << log_lanes) {
+    launch.template operator()<true, by_one_element>();
+  } else {
+    launch.template operator()<false, by_some_elements>();
+  }
 }
 
 template <class Put, class All, class Composite>
@@ -84,29 +94,32 @@ void split_by_block(cuda_session& session, const Put& put, const All& all, const
   session.record(plan.launch);
 }
 
+/// Tiles of `width` rows, by blocks of 256 threads, or of more where there are few tiles.
 template <class Put, class All, class Composite>
-void split_by_columns(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+void split_by_tiles(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned width) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t most_width = 32;
-  constexpr std::int64_t elements_of_thread = 8;  // at the least, before a row has several pieces
+  constexpr std::int64_t elements_of_piece = 16;  // of a thread, at the least
+  constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth a second launch
+  constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
+  constexpr unsigned joined_at_once = 8;          // rows
+  constexpr int most_threads = sizeof(accumulator) <= 32 ? 1024 : threads_of_split;
+  const std::int64_t tiles = (all.results - 1) / width + 1;
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&columns_kernel<All, Composite, Put>);
-  plan.launch.strategy = "columns";
-  plan.launch.block_size = threads_of_split;
-  plan.launch.shared_bytes = threads_of_split * sizeof(accumulator);
+  plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
+  plan.launch.strategy = All::reduces_fastest ? "rows by tiles" : "columns by tiles";
+  plan.launch.block_size = tiles > session.multiprocessors() ? threads_of_split : most_threads;
+  plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
 
-  columns_share share;
-  share.log_width =
-      static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(std::min(all.results, most_width) - 1)));
-  const std::int64_t tiles = ((all.results - 1) >> share.log_width) + 1;
-  const std::int64_t beside = threads_of_split >> share.log_width;
-  const std::int64_t most_pieces = std::max<std::int64_t>(all.count / (beside * elements_of_thread), 1);
-  const std::int64_t at_once = blocks_at_once<Composite, by_columns, All, Put>(session, plan, INT32_MAX);
-  const std::int64_t pieces = std::min(most_pieces, std::max<std::int64_t>(at_once / tiles, 1));
-  share.elements_of_piece = (all.count - 1) / pieces + 1;
-  if (all.count == 0) share.elements_of_piece = 1;
+  tiles_share share;
+  share.width = width;
+  const std::int64_t parts = plan.launch.block_size / width;
+  const std::int64_t at_once = blocks_at_once<Composite, by_tiles, All, Put>(session, plan, INT32_MAX);
+  const std::int64_t most_pieces = all.count <= parts * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
+  const std::int64_t tasks = tiles <= at_once ? at_once : rounds * at_once;
+  const std::int64_t pieces = std::clamp<std::int64_t>(tasks / tiles, 1, most_pieces);
+  share.elements_of_piece = (std::max<std::int64_t>(all.count, 1) - 1) / pieces + 1;
   share.pieces = all.count == 0 ? 1 : static_cast<int>((all.count - 1) / share.elements_of_piece + 1);
-  plan.launch.grid_size = static_cast<int>(std::min(at_once, tiles * share.pieces));
+  plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, tiles * share.pieces));
 
   accumulator* partials = nullptr;
   if (share.pieces > 1) {
@@ -117,12 +130,25 @@ void split_by_columns(cuda_session& session, const Put& put, const All& all, con
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   if (share.pieces > 1) {
     cuda_plan joining = plan;
-    joining.kernel = kernel_pointer(&join_columns_kernel<All, Composite, Put>);
-    joining.launch.grid_size = blocks_at_once<Composite, by_joined_columns, All, Put>(session, joining, tiles);
+    joining.kernel = kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
+    joining.launch.block_size = threads_of_split;
+    joining.launch.shared_bytes = threads_of_split * sizeof(accumulator);
+    share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, joined_at_once));
+    joining.launch.grid_size =
+        blocks_at_once<Composite, by_joined_pieces, All, Put>(session, joining, (all.results - 1) / share.width + 1);
     session.launch(joining.kernel, joining.launch, arguments, joining.options);
     plan.launch.launches = 2;
   }
   session.record(plan.launch);
+}
+
+/// Columns beside each other that a block's threads work on: all of few, so that memory is read without gaps, else
+/// equal shares of them; fewer parts where a column has few elements.
+inline unsigned columns_of_tile(std::int64_t results, std::int64_t count) {
+  constexpr std::int64_t elements_of_thread = 8;
+  const std::int64_t most = count < 2 * elements_of_thread ? threads_of_split : threads_of_split / 2;
+  const std::int64_t tiles = (results - 1) / most + 1;
+  return static_cast<unsigned>((results - 1) / tiles + 1);
 }
 
 template <class Put, class All, class Composite>
@@ -135,27 +161,44 @@ void launch_each(cuda_session& session, const cuda_tuning& tuning, const Put& pu
   }
 }
 
+/// Rows of reducers whose states stay in the block are worth launches of their own, each of the whole device, where
+/// there are few and they are long; and longer ones than a block takes. By the figures of flat sums on an H200 (a
+/// launch in a row of them 2.5 us, a block about 40 GB/s).
+inline bool takes_launch_each(std::int64_t results, std::int64_t count) {
+  constexpr std::int64_t most_of_block = std::int64_t{1} << 24;
+  constexpr std::int64_t elements_worth_a_launch = 16'384;
+  return count > most_of_block || (results < count / elements_worth_a_launch);
+}
+
 /// Many results in the stream's order.
 template <class Put, class All, class Composite>
 void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put& put, const All& all,
                          const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  if constexpr (splits_by_threads<Composite> && !All::reduces_fastest) {
-    split_by_columns(session, put, all, c);
-  } else {
-    if constexpr (splits_by_threads<Composite>) {
-      constexpr std::int64_t short_row = 512;
-      if (all.count <= short_row) {
-        split_by_lanes(session, put, all, c);
-        return;
-      }
-    }
-    if (takes_launch_each(all.results, all.count)) {
+  if constexpr (splits_by_threads<Composite>) {
+    constexpr std::int64_t threads_of_multiprocessor = 2048;
+    constexpr std::int64_t short_column = 16;
+    constexpr std::int64_t short_row = 1024;
+    constexpr std::int64_t row_of_warp = 4096;
+    const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
+    if (all.results == 1) {
       launch_each(session, handle.tuning, put, all, c);
+    } else if constexpr (!All::reduces_fastest) {
+      if (all.count <= short_column && all.results >= threads) {
+        split_by_lanes(session, put, all, c, 0);
+      } else {
+        split_by_tiles(session, put, all, c, columns_of_tile(all.results, all.count));
+      }
+    } else if (all.count <= short_row || (all.count <= row_of_warp && all.results >= threads / warp_size)) {
+      split_by_lanes(session, put, all, c, log_lanes_of(all.results, all.count, threads));
     } else {
-      split_by_block(session, put, all, c);
+      split_by_tiles(session, put, all, c, 1);
     }
+  } else if (takes_launch_each(all.results, all.count)) {
+    launch_each(session, handle.tuning, put, all, c);
+  } else {
+    split_by_block(session, put, all, c);
   }
 }
 
