@@ -32,8 +32,7 @@ int blocks_at_once(const cuda_session& session, const cuda_plan& plan, std::int6
       std::min<std::int64_t>(blocks, std::int64_t{facts.resident_blocks} * session.multiprocessors()));
 }
 
-struct by_one_element;
-struct by_some_elements;
+struct by_lanes;
 struct by_block;
 struct by_tiles;
 struct by_joined_pieces;
@@ -44,7 +43,7 @@ inline constexpr int threads_of_split = 256;
 /// and each has some elements, since joining costs; where there are few rows more, so that all threads of the device
 /// have work.
 inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int64_t threads) {
-  const unsigned by_count = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count <= 64 ? 3 : count <= 128 ? 4 : 5;
+  const unsigned by_count = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count < 128 ? 3 : count < 256 ? 4 : 5;
   const auto of_row = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, warp_size));
   const auto by_threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(threads / results, 1, warp_size));
   return std::max(by_count, static_cast<unsigned>(std::bit_width(std::min(of_row, by_threads)) - 1));
@@ -56,21 +55,17 @@ void split_by_lanes(cuda_session& session, const Put& put, const All& all, const
   plan.launch.strategy = All::reduces_fastest ? "rows by lanes" : "columns by lanes";
   plan.launch.block_size = threads_of_split;
   const std::int64_t groups = threads_of_split >> log_lanes;
-  const auto launch = [&]<bool HasOneElement, class Key>() {
-    constexpr rows_at_once of_group = rows_of_group<All, Composite>(HasOneElement);
-    plan.kernel = kernel_pointer(&rows_by_lanes_kernel<of_group.rows, of_group.elements, All, Composite, Put>);
-    const bool is_crowded = of_group.rows > 1 && all.results >= 2 * of_group.rows * groups * session.multiprocessors();
-    const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? of_group.rows : 1)) + 1;
-    plan.launch.grid_size = blocks_at_once<Composite, Key, All, Put>(session, plan, blocks);
-    void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
-    session.launch(plan.kernel, plan.launch, arguments, plan.options);
-    session.record(plan.launch);
-  };
-  if (all.count <= std::int64_t{2} << log_lanes) {
-    launch.template operator()<true, by_one_element>();
-  } else {
-    launch.template operator()<false, by_some_elements>();
-  }
+  constexpr int several = rows_in_flight<All, Composite>;
+  const std::int64_t lanes = std::int64_t{1} << log_lanes;
+  const bool is_crowded = several > 1 && all.count < 16 * lanes &&
+                          all.count % (elements_of_lane_in_flight<All> * lanes) != 0 &&
+                          all.results >= 2 * several * groups * session.multiprocessors();
+  plan.kernel = kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
+  const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
+  plan.launch.grid_size = blocks_at_once<Composite, by_lanes, All, Put>(session, plan, blocks);
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.record(plan.launch);
 }
 
 template <class Put, class All, class Composite>
@@ -94,7 +89,7 @@ void split_by_block(cuda_session& session, const Put& put, const All& all, const
   session.record(plan.launch);
 }
 
-/// Tiles of `width` rows, by blocks of 256 threads, or of more where there are few tiles.
+/// Tiles of `width` rows.
 template <class Put, class All, class Composite>
 void split_by_tiles(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned width) {
   using accumulator = typename Composite::accumulator_type;
@@ -102,17 +97,16 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
   constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth a second launch
   constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
   constexpr unsigned joined_at_once = 8;          // rows
-  constexpr int most_threads = sizeof(accumulator) <= 32 ? 1024 : threads_of_split;
   const std::int64_t tiles = (all.results - 1) / width + 1;
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = All::reduces_fastest ? "rows by tiles" : "columns by tiles";
-  plan.launch.block_size = tiles > session.multiprocessors() ? threads_of_split : most_threads;
-  plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
+  plan.launch.block_size = threads_of_split;
+  plan.launch.shared_bytes = threads_of_split * sizeof(accumulator);
 
   tiles_share share;
   share.width = width;
-  const std::int64_t parts = plan.launch.block_size / width;
+  const std::int64_t parts = threads_of_split / width;
   const std::int64_t at_once = blocks_at_once<Composite, by_tiles, All, Put>(session, plan, INT32_MAX);
   const std::int64_t most_pieces = all.count <= parts * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
   const std::int64_t tasks = tiles <= at_once ? at_once : rounds * at_once;
@@ -131,8 +125,6 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
   if (share.pieces > 1) {
     cuda_plan joining = plan;
     joining.kernel = kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
-    joining.launch.block_size = threads_of_split;
-    joining.launch.shared_bytes = threads_of_split * sizeof(accumulator);
     share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, joined_at_once));
     joining.launch.grid_size =
         blocks_at_once<Composite, by_joined_pieces, All, Put>(session, joining, (all.results - 1) / share.width + 1);
@@ -179,7 +171,7 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
   if constexpr (splits_by_threads<Composite>) {
     constexpr std::int64_t threads_of_multiprocessor = 2048;
     constexpr std::int64_t short_column = 16;
-    constexpr std::int64_t short_row = 1024;
+    constexpr std::int64_t short_row = 512;
     constexpr std::int64_t row_of_warp = 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if (all.results == 1) {

@@ -31,11 +31,14 @@ struct value_of_index<F> {
   using type = std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>;
 };
 
-/// Of how many words a functor is; of one over several dimensions, without what all of them hold alike.
+/// Of how many words a functor is; of one over several dimensions, without what all of them hold alike, and without the
+/// extents by which f finds its elements.
 template <class F>
 inline constexpr std::size_t words_of = (sizeof(F) + sizeof(void*) - 1) / sizeof(void*);
+template <std::size_t Words, std::size_t Rank>
+inline constexpr std::size_t words_beside_extents = Words < Rank ? 1 : Words - (Rank - 1);
 template <class F, std::size_t Rank, iterate Order>
-inline constexpr std::size_t words_of<md_functor<F, Rank, Order>> = words_of<F>;
+inline constexpr std::size_t words_of<md_functor<F, Rank, Order>> = words_beside_extents<words_of<F>, Rank>;
 template <class F, std::size_t Rank, class... T>
 inline constexpr std::size_t words_of<strided_values<F, Rank, T...>> = words_of<F> + sizeof...(T);
 
