@@ -33,3 +33,4 @@ using fixtures = ::testing::Types<simulated>;
 
 // The contract of many results, on the simulated device.
 #include "contract/axes.hpp"
+#include "contract/segments.hpp"

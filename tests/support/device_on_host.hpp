@@ -25,6 +25,7 @@ inline thread_local fanin_test::dimension gridDim;
 
 // A warp, a block and a grid of the one thread that runs.
 inline int __all_sync(unsigned, int predicate) { return predicate; }
+inline unsigned __ballot_sync(unsigned, int predicate) { return predicate != 0 ? 1 : 0; }
 inline int __shfl_sync(unsigned, int value, int) { return value; }
 inline void __threadfence() {}
 inline unsigned atomicInc(unsigned* counter, unsigned last) {

@@ -216,6 +216,13 @@ workspace_memory cuda_session::workspace(partials kind, std::size_t bytes) {
   return state_->own_workspace(kind == partials::tagged ? state_->tagged_workspace : state_->plain_workspace, bytes);
 }
 
+void cuda_session::leave_workspace(partials kind) {
+  if (capturing_) return;
+  workspace_block& block = kind == partials::tagged ? state_->tagged_workspace : state_->plain_workspace;
+  if (block.memory != nullptr) state_->outgrown.push_back(block);
+  block = {};
+}
+
 cuda_mailbox cuda_session::mailbox(int words) {
   pinned_block& block = state_->mailbox;
   const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::uint64_t);

@@ -16,6 +16,7 @@
 #include <fanin/md_range.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
+#include <fanin/segments.hpp>
 
 /// What an application gets that names no execution object: the backend of -DFANIN_DEFAULT_BACKEND=serial|kokkos|cuda.
 #if FANIN_DEFAULT_BACKEND == FANIN_BACKEND_CUDA
@@ -102,6 +103,13 @@ auto rows(Rows n, Columns m) {
 template <detail::index_value Rows, detail::index_value Columns>
 auto columns(Rows n, Columns m) {
   return fanin::columns(default_execution(), n, m);
+}
+
+/// The range of fanin/segments.hpp on the default object.
+template <detail::no_object Offsets>
+  requires(detail::array<Offsets>)
+auto segments(const Offsets& offsets) {
+  return fanin::segments(default_execution(), offsets);
 }
 
 /// The calls of fanin/reduce.hpp on the default object.

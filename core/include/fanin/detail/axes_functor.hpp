@@ -57,6 +57,9 @@ FANIN_FUNCTION constexpr decltype(auto) call_by_axes(const F& f, const md_index<
   }(typename Axes::dimensions{});
 }
 
+template <class All>
+struct axes_row;
+
 /// A functor over several dimensions of which some are reduced: `results` rows of `count` elements each. Rows are
 /// numbered by the indices that are left, elements by those that are reduced, both in the order of the tag; where one
 /// dimension is reduced, an element's number is its index.
@@ -68,6 +71,8 @@ struct axes_functor {
   static constexpr std::size_t fastest = Order == iterate::right ? Axes::rank - 1 : 0;
   /// Whether neighbours in memory are of one row.
   static constexpr bool reduces_fastest = Axes::is_reduced(fastest);
+  /// Whether all rows have `count` elements, from first() on.
+  static constexpr bool has_equal_rows = true;
 
   md_shape<Axes::left_rank, Order> left;
   md_shape<Axes::reduced_rank, Order> reduced;
@@ -84,6 +89,10 @@ struct axes_functor {
     }
   }
   FANIN_FUNCTION constexpr md_index<Axes::left_rank> place(std::int64_t row) const { return left.index_of(row); }
+  /// The row that stands there, as a functor of its elements' numbers.
+  FANIN_FUNCTION constexpr axes_row<const axes_functor&> row(const md_index<Axes::left_rank>& place) const {
+    return {*this, place};
+  }
   FANIN_FUNCTION constexpr md_index<Axes::reduced_rank> element(std::int64_t n) const {
     if constexpr (Axes::reduced_rank == 1) {
       return {{n}};
@@ -101,6 +110,9 @@ struct axes_row {
 
   All all;
   md_index<axes::left_rank> place;
+
+  FANIN_FUNCTION constexpr std::int64_t first() const { return all.first(); }
+  FANIN_FUNCTION constexpr std::int64_t count() const { return all.count; }
 
   template <class... State>
     requires(takes_indices<functor_type, typename axes::dimensions, State...>)

@@ -13,6 +13,9 @@ inline constexpr unsigned all_lanes = 0xffffffffu;
 __device__ inline bool all_in_warp(bool holds) { return __all_sync(all_lanes, holds) != 0; }
 __device__ inline bool of_lane_0(bool holds) { return __shfl_sync(all_lanes, holds, 0) != 0; }
 
+/// A bit for each lane where it holds; all lanes get them.
+__device__ inline std::uint32_t lanes_where(bool holds) { return __ballot_sync(all_lanes, holds); }
+
 /// Another lane's value, `delta` lanes on, of any trivially copyable type, word by word. The last lanes get some value.
 template <class T>
 __device__ T shuffle_down(const T& value, unsigned delta) {

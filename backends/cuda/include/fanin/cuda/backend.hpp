@@ -134,7 +134,7 @@ struct cuda_backend : cuda_calls {
                   "fanin: strategies are for one result: give rows, columns and axes<...> the fanin::cuda itself");
 #if defined(__CUDACC__)
     check_device_functor<All>();
-    reduce_many_ordered(handle, label, put, all, substitute_composite_for<axes_row<const All&>>(c));
+    reduce_many_ordered(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
 #else
     refuse_functor<typename All::functor_type>();
 #endif

@@ -153,6 +153,8 @@ class cuda_session {
   /// Workspace for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
   /// own for a captured node, which the graph keeps.
   workspace_memory workspace(partials kind, std::size_t bytes);
+  /// What a call leaves there that could not launch all of its kernels is not the next one's: that gets a new one.
+  void leave_workspace(partials kind);
 
   /// Room for so many words, and the sequence number that says they are there. Blocking calls only.
   cuda_mailbox mailbox(int words);

@@ -9,6 +9,7 @@
 
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/segments_functor.hpp>
 #include <fanin/host/fold.hpp>
 
 /// How one thread of a host folds many rows: one after the other where the elements of each are neighbours, and many at
@@ -29,11 +30,11 @@ template <class All, class Composite, class FoldRow, class Use>
 void fold_rows(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, std::int64_t some,
                const FoldRow& fold_row, const Use& use) {
   detail::for_rows(all, begin, end, [&](std::int64_t row, const auto& place) {
-    const axes_row<const All&> f{all, place};
+    const auto f = all.row(place);
     if constexpr (has_plain_states<Composite>) {
-      if (all.count <= some) {
+      if (f.count() <= some) {
         auto acc = c.identity();
-        detail::for_stretches(f, all.first(), all.first() + all.count,
+        detail::for_stretches(f, f.first(), f.first() + f.count(),
                               [&](const auto& line, std::int64_t k, std::int64_t until) {
                                 for (; k < until; ++k) c.accumulate_on_host(line, acc, k);
                               });

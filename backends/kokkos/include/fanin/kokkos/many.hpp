@@ -10,6 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/segments_functor.hpp>
 #include <fanin/host/many.hpp>
 #include <fanin/kokkos/functors.hpp>
 #include <fanin/kokkos/host_fold.hpp>
@@ -39,7 +40,7 @@ struct kokkos_host_rows_functor {
           all, composite.plain(), share.begin(item), until, host::short_row,
           [&](const auto& f) {
             auto acc = composite.identity();
-            fold_on_host(f, composite.plain(), all.first(), all.first() + all.count, acc);
+            fold_on_host(f, composite.plain(), f.first(), f.first() + f.count(), acc);
             return acc;
           },
           put_one);
@@ -107,6 +108,111 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
   if constexpr (!is_synchronous<Space>) space.fence(label.get());
 }
 
+/// Which threads of a host work on which segments: each takes those that begin in its share of all segments and
+/// elements, counted together, and of longer segments the pieces that do.
+template <class All>
+struct kokkos_segments_share {
+  const All& all;
+  std::int64_t first = all.offset(0);
+  std::int64_t elements = std::max<std::int64_t>(all.offset(all.results) - first, 0);
+
+  std::int64_t size() const { return all.results + elements; }
+  /// Where a segment begins.
+  std::int64_t position(std::int64_t row) const { return row + all.offset(row) - first; }
+  /// The first segment that begins there or later.
+  std::int64_t row_from(std::int64_t position_from) const {
+    std::int64_t low = 0;
+    for (std::int64_t high = all.results; low < high;) {
+      const std::int64_t middle = low + (high - low) / 2;
+      position(middle) < position_from ? low = middle + 1 : high = middle;
+    }
+    return low;
+  }
+  /// Pieces have slots by where they begin: those of one length apart have different ones, and a segment's last, which
+  /// is shorter, has one of its own beside the next segment's first.
+  std::int64_t slots() const { return 2 * (elements / cut_on_hosts.length + 1); }
+  std::int64_t slot(std::int64_t begin, bool is_last) const {
+    return 2 * ((begin - first) / cut_on_hosts.length) + (is_last ? 1 : 0);
+  }
+};
+
+/// The segments of one of `items` work items per call.
+template <class Put, class All, class Composite>
+struct kokkos_host_segments_functor {
+  kokkos_stretch share;
+  kokkos_segments_share<All> segments;
+  Put put;
+  Composite composite;
+  typename Composite::accumulator_type* pieces;
+  std::vector<std::int64_t>* long_ones;  ///< of each work item
+
+  void operator()(std::int64_t item) const {
+    const All& all = segments.all;
+    const std::int64_t begin = share.begin(item);
+    const std::int64_t end = share.begin(item + 1);
+    const std::int64_t row = segments.row_from(begin);
+    const std::int64_t until = item + 1 == share.items ? all.results : segments.row_from(end);
+    if (row > 0) fold_pieces(row - 1, begin, end);
+    host::fold_rows(
+        all, composite.plain(), row, until, host::short_row,
+        [&](const auto& f) {
+          auto acc = composite.identity();
+          if (f.count() > cut_on_hosts.length) {
+            long_ones[item].push_back(f.place[0]);
+            fold_pieces(f.place[0], begin, end);
+          } else {
+            fold_on_host(f, composite.plain(), f.first(), f.first() + f.count(), acc);
+          }
+          return acc;
+        },
+        [&](std::int64_t at, const auto& place, const auto& acc) {
+          if (all.row(place).count() <= cut_on_hosts.length) put.put(at, composite.at(place).result_on_host(acc));
+        });
+  }
+
+ private:
+  void fold_pieces(std::int64_t row, std::int64_t begin, std::int64_t end) const {
+    const auto f = segments.all.row(segments.all.place(row));
+    constexpr std::int64_t length = cut_on_hosts.length;
+    if (f.count() <= length) return;
+    const std::int64_t all_pieces = cut_on_hosts.pieces(f.count());
+    const std::int64_t position = segments.position(row);
+    for (std::int64_t piece = position >= begin ? 0 : (begin - position - 1) / length + 1;
+         piece < all_pieces && position + piece * length < end; ++piece) {
+      const std::int64_t from = f.first() + piece * length;
+      const std::int64_t slot = segments.slot(from, piece + 1 == all_pieces);
+      if (slot < 0 || slot >= segments.slots()) continue;  // of offsets that fall
+      fold_on_host(f, composite.plain(), from, std::min(from + length, f.first() + f.count()), pieces[slot]);
+    }
+  }
+};
+
+/// On a host space: what threads have of long segments is joined in the pieces' order.
+template <class Space, class Put, class All, class Composite>
+void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
+                                    const Put& put, const All& all, const Composite& c) {
+  const kokkos_segments_share<All> segments{all};
+  const std::int64_t items = std::min(segments.size(), std::int64_t{state.threads()});
+  std::vector<typename Composite::accumulator_type> pieces(static_cast<std::size_t>(segments.slots()), c.identity());
+  std::vector<std::vector<std::int64_t>> long_ones(static_cast<std::size_t>(items));
+  Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
+                       kokkos_host_segments_functor<Put, All, Composite>{
+                           {0, segments.size(), items}, segments, put, c, pieces.data(), long_ones.data()});
+  if constexpr (!is_synchronous<Space>) space.fence(label.get());
+  for (const std::vector<std::int64_t>& of_item : long_ones) {
+    for (const std::int64_t row : of_item) {
+      const auto f = all.row(all.place(row));
+      const std::int64_t all_pieces = cut_on_hosts.pieces(f.count());
+      auto acc = c.identity();
+      for (std::int64_t piece = 0; piece < all_pieces; ++piece) {
+        const std::int64_t slot = segments.slot(f.first() + piece * cut_on_hosts.length, piece + 1 == all_pieces);
+        if (slot >= 0 && slot < segments.slots()) c.join(acc, pieces[static_cast<std::size_t>(slot)]);
+      }
+      put.put(row, c.at(f.place).result_on_host(acc));
+    }
+  }
+}
+
 /// On a device a work item takes every items-th row, by itself, with an accumulator in the workspace.
 template <class Put, class All, class Composite>
 struct kokkos_rows_functor {
@@ -121,8 +227,8 @@ struct kokkos_rows_functor {
       auto& slot = *::new (static_cast<void*>(spills + item))
                        kokkos_slot<typename Composite::accumulator_type>{composite.identity()};
       auto state = composite.begin(slot.value);
-      const axes_row<const All&> f{all, all.place(row)};
-      for (std::int64_t k = all.first(); k < all.first() + all.count; ++k) composite.accumulate(f, state, k);
+      const auto f = all.row(all.place(row));
+      for (std::int64_t k = f.first(); k < f.first() + f.count(); ++k) composite.accumulate(f, state, k);
       composite.finish(state, slot.value);
       put.put(row, composite.at(f.place).result(slot.value));
     }
@@ -134,8 +240,10 @@ template <class Space, class Put, class All, class Composite>
 void kokkos_reduce_rows(kokkos_state<Space>& state, const Space& space, const kokkos_label& label, const Put& put,
                         const All& all, const Composite& c) {
   launch_alone(space, [&] {
-    if constexpr (is_host_space<Space>) {
+    if constexpr (is_host_space<Space> && All::has_equal_rows) {
       kokkos_reduce_rows_on_host(state, space, label, put, all, c);
+    } else if constexpr (is_host_space<Space>) {
+      kokkos_reduce_segments_on_host(state, space, label, put, all, c);
     } else {
       using slot = kokkos_slot<typename Composite::accumulator_type>;
       constexpr std::size_t most_bytes = std::size_t{64} << 20;

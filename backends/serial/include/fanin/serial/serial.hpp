@@ -119,7 +119,7 @@ struct backend<serial> {
     const std::int64_t short_row = exec.order() == serial_order::recursive_halving ? 0 : detail::host::short_row;
     detail::host::fold_rows(
         all, c.plain(), 0, all.results, short_row,
-        [&](const auto& f) { return in_order(exec, all.first(), all.count, f, c.plain()); }, put_one);
+        [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); }, put_one);
   }
 
   template <class F>

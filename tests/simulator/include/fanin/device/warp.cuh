@@ -22,6 +22,13 @@ inline bool of_lane_0(bool holds, simulator::place here = simulator::place::curr
   return simulator::lanes_meet("of_lane_0", holds ? 1 : 0, here)[0] != 0;
 }
 
+inline std::uint32_t lanes_where(bool holds, simulator::place here = simulator::place::current()) {
+  const std::uint32_t* const of_lane = simulator::lanes_meet("lanes_where", holds ? 1 : 0, here);
+  std::uint32_t lanes = 0;
+  for (unsigned k = 0; k < warp_size; ++k) lanes |= of_lane[k] << k;
+  return lanes;
+}
+
 template <class T>
 T shuffle_down(const T& value, unsigned delta, simulator::place here = simulator::place::current()) {
   constexpr int words = (sizeof(T) + 3) / 4;

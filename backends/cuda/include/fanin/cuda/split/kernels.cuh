@@ -40,10 +40,10 @@ template <class All, class Composite>
 inline constexpr int rows_in_flight =
     std::clamp(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1, elements_of_lane_in_flight<All>);
 
-template <class All>
-__device__ index_source<axes_row<const All&>> source_of_row(const All& all,
-                                                            const md_index<All::axes::left_rank>& place) {
-  return {{all, place}, all.first(), all.count};
+/// A row's elements, numbered from 0.
+template <class Row>
+__device__ index_source<Row> source_of_row(const Row& row) {
+  return {row, row.first(), row.count()};
 }
 
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0.
@@ -51,7 +51,7 @@ template <int Elements, class All, class Composite>
 __device__ void gather_of_row(const All& all, const md_index<All::axes::left_rank>& place, const Composite& c,
                               typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
                               std::int64_t count) {
-  const auto source = source_of_row(all, place);
+  const auto source = source_of_row(all.row(place));
   auto state = c.begin(value);
   gather_in_steps<Elements>(source, c, state, mine, step, count);
   c.finish(state, value);
@@ -64,7 +64,7 @@ __device__ void gather_of_rows(const All& all, const Composite& c, typename Comp
                                std::int64_t row, std::int64_t row_step, std::int64_t mine, std::int64_t step,
                                std::integer_sequence<int, R...>) {
   using source = index_source<axes_row<const All&>>;
-  const source rows[] = {source_of_row(all, all.place(row + R * row_step))...};
+  const source rows[] = {source_of_row(all.row(all.place(row + R * row_step)))...};
   typename Composite::state_type state[] = {c.begin(value[R])...};
 #pragma unroll 1
   for (; mine < all.count; mine += step) {
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const
     const one of_row = c.at(place);
     typename partial_type_of<Strategy, one>::value_type value;
     partial_type_of<Strategy, one> partial(of_row, no_workspace{}, block, shared, value);
-    partial.gather(source_of_row(all, place));
+    partial.gather(source_of_row(all.row(place)));
     if (threadIdx.x == 0) put.put(row, partial.result());
     __syncthreads();  // the block's memory is the next row's
   }

@@ -13,6 +13,7 @@
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/segments.cuh>
 #include <fanin/device/kernel_pointer.cuh>
 
 /// What a call with many results does on CUDA: which split it takes, and its launches.
@@ -36,6 +37,8 @@ struct by_lanes;
 struct by_block;
 struct by_tiles;
 struct by_joined_pieces;
+struct by_warps;
+struct by_pieces;
 
 inline constexpr int threads_of_split = 256;
 
@@ -78,7 +81,8 @@ void split_by_block(cuda_session& session, const Put& put, const All& all, const
   plan_block<strategy, one>(plan.launch, {}, 1, session.multiprocessors());
   plan.launch.strategy = "rows by block";
   if (!goes_through_slots(strategy::recipe, largest_travelling<strategy, one>)) {
-    const auto threads = std::bit_ceil(static_cast<std::uint64_t>(all.count / 4 + 1));
+    std::uint64_t threads = most_threads;
+    if constexpr (All::has_equal_rows) threads = std::bit_ceil(static_cast<std::uint64_t>(all.count / 4 + 1));
     plan.launch.block_size = static_cast<int>(std::clamp<std::uint64_t>(threads, 64, most_threads));
   }
   plan.launch.shared_bytes = shared_bytes_of_stages<strategy, one>(plan.launch.block_size);
@@ -134,6 +138,54 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
   session.record(plan.launch);
 }
 
+/// Two launches, of which the second has little to do where no segment is long.
+template <class Put, class All, class Composite>
+void split_segments(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr std::int64_t most_pieces = 65'536;
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
+  plan.launch.strategy = "segments";
+  plan.launch.block_size = threads_of_segments;
+  const std::int64_t at_once = blocks_at_once<Composite, by_warps, All, Put>(session, plan, INT32_MAX);
+  // Few rows go to as many warps; of many a warp has one for each lane.
+  constexpr std::int64_t warps = threads_of_segments / warp_size;
+  const auto of_warp =
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(all.results / (at_once * warps), 1, std::int64_t{warp_size}));
+  const auto log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
+  plan.launch.grid_size = static_cast<int>(std::min(at_once, ((all.results - 1) / warps >> log_rows) + 1));
+
+  cuda_plan of_long = plan;
+  of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
+  of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
+  of_long.launch.grid_size = blocks_at_once<Composite, by_pieces, All, Put>(session, of_long, INT32_MAX);
+
+  segments_list<accumulator> list;
+  list.capacity = static_cast<unsigned>(
+      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{threads_of_segments}));
+  constexpr std::size_t alignment = 256;
+  const std::size_t bytes_before =
+      (sizeof(segment_piece) * (list.capacity + std::size_t{1}) + alignment - 1) / alignment * alignment;
+  const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
+  const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
+  list.count = memory.counter;
+  list.ticket = static_cast<unsigned*>(memory.partials);
+  list.pieces = static_cast<segment_piece*>(memory.partials) + 1;
+  list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
+
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_rows), argument(list)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
+  try {
+    session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
+  } catch (...) {
+    session.leave_workspace(cuda_session::partials::plain);
+    throw;
+  }
+  plan.launch.launches = 2;
+  session.record(plan.launch);
+}
+
 /// Columns beside each other that a block's threads work on: all of few, so that memory is read without gaps, else
 /// equal shares of them; fewer parts where a column has few elements.
 inline unsigned columns_of_tile(std::int64_t results, std::int64_t count) {
@@ -168,7 +220,13 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
                          const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  if constexpr (splits_by_threads<Composite>) {
+  if constexpr (!All::has_equal_rows) {
+    if constexpr (splits_by_threads<Composite>) {
+      split_segments(session, put, all, c);
+    } else {
+      split_by_block(session, put, all, c);
+    }
+  } else if constexpr (splits_by_threads<Composite>) {
     constexpr std::int64_t threads_of_multiprocessor = 2048;
     constexpr std::int64_t short_column = 16;
     constexpr std::int64_t short_row = 512;

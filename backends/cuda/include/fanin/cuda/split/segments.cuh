@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/cuda/catalogue.hpp>
+#include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
+#include <fanin/detail/segments_functor.hpp>
+#include <fanin/device/block.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
+
+/// Segments, of whose lengths the device alone knows: a first launch works on those that a warp can do, and lists the
+/// pieces of longer ones for a second. What threads do with a segment depends on its length alone.
+namespace fanin::detail {
+
+/// Up to how many elements a lane, eight lanes and a warp take.
+inline constexpr std::int64_t segment_of_lane = 8;
+inline constexpr std::int64_t segment_of_group = 64;
+inline constexpr std::int64_t segment_of_warp = 4096;
+inline constexpr unsigned lanes_of_group = 8;
+inline constexpr unsigned threads_of_segments = 256;
+
+/// Of a longer one: each thread of the block that joins them has one at most.
+__device__ inline segment_cut cut_of_long(std::int64_t count) {
+  constexpr std::int64_t least = 16'384;
+  const std::int64_t length = (count - 1) / threads_of_segments + 1;
+  return {length < least ? least : length};
+}
+
+struct segment_piece {
+  std::int64_t row;
+  unsigned piece;    ///< pieces of a segment are neighbours in the list
+  unsigned arrived;  ///< of the first: how many pieces are there
+};
+
+/// In the call's workspace: the count is 0 before and after.
+template <class Accumulator>
+struct segments_list {
+  unsigned* count;   ///< of pieces, also of those that found no room
+  unsigned* ticket;  ///< of the second launch's blocks
+  segment_piece* pieces;
+  Accumulator* partials;
+  unsigned capacity;
+};
+
+template <class All>
+inline constexpr std::size_t words_of<segment_row<All>> =
+    words_beside_extents<words_of<typename segment_row<All>::functor_type>, 2>;
+template <class All>
+inline constexpr int elements_of_segment_in_flight =
+    std::clamp(units_in_flight<index_source<segment_row<const All&>>>(cuda_strategy::one_pass::recipe, false), 2, 4);
+
+/// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
+template <class All, class Composite>
+__device__ void gather_of_segment(const segment_row<const All&>& row, const Composite& c,
+                                  typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
+                                  std::int64_t until) {
+  auto state = c.begin(value);
+  gather_in_steps<elements_of_segment_in_flight<All>>(source_of_row(row), c, state, mine, step, until);
+  c.finish(state, value);
+}
+
+/// The segments of a warp that has `row` for each group of `lanes` of its lanes, or none (-1).
+template <class All, class Composite, class Put>
+__device__ void reduce_by_lanes(const All& all, const Composite& c, const Put& put, std::int64_t row, unsigned lanes) {
+  const unsigned lane = threadIdx.x & (lanes - 1);
+  typename Composite::accumulator_type value = c.identity();
+  if (row >= 0) {
+    const auto segment = all.row(all.place(row));
+    gather_of_segment(segment, c, value, lane, lanes, segment.count());
+  }
+  for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
+  if (row >= 0 && lane == 0) put.put(row, c.at(all.place(row)).result(value));
+}
+
+/// A lane's place among those of a mask, from which it takes as many as there are groups of lanes.
+__device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
+  int mine = -1;
+  for (unsigned group = 0; group < warp_size / lanes && mask != 0; ++group, mask &= mask - 1) {
+    if (group == threadIdx.x % warp_size / lanes) mine = __ffs(static_cast<int>(mask)) - 1;
+  }
+  return mine;
+}
+
+template <class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments)
+    segments_by_warps_kernel(const All all, const Composite c, const Put put, unsigned log_rows,
+                             const segments_list<typename Composite::accumulator_type> list) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *list.ticket = 0;
+  const unsigned lane = threadIdx.x % warp_size;
+  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (blockDim.x / warp_size);
+  const std::int64_t warp = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / warp_size) + threadIdx.x / warp_size;
+  for (std::int64_t base = warp << log_rows; base < all.results; base += warps << log_rows) {
+    const std::int64_t row = base + lane;
+    const bool has_row = lane < 1u << log_rows && row < all.results;
+    const std::int64_t count = has_row ? all.row(all.place(row)).count() : -1;
+
+    if (count > segment_of_warp) {
+      const auto pieces = static_cast<unsigned>(cut_of_long(count).pieces(count));
+      const unsigned first = atomicAdd(list.count, pieces);
+      for (unsigned k = 0; k < pieces && first + k < list.capacity; ++k) list.pieces[first + k] = {row, k, 0};
+    }
+    if (count >= 0 && count <= segment_of_lane) {
+      const auto segment = all.row(all.place(row));
+      typename Composite::accumulator_type value = c.identity();
+      gather_of_segment(segment, c, value, 0, 1, count);
+      put.put(row, c.at(segment.place).result(value));
+    }
+    for (std::uint32_t some = lanes_where(count > segment_of_lane && count <= segment_of_group); some != 0;) {
+      const int taken = take_lane_for_group(some, lanes_of_group);
+      reduce_by_lanes(all, c, put, taken < 0 ? -1 : base + taken, lanes_of_group);
+    }
+    for (std::uint32_t some = lanes_where(count > segment_of_group && count <= segment_of_warp); some != 0;) {
+      reduce_by_lanes(all, c, put, base + take_lane_for_group(some, warp_size), warp_size);
+    }
+  }
+}
+
+/// What the block's threads hold, joined in thread 0, where it is what a piece of a long segment gives.
+template <class All, class Composite>
+__device__ void reduce_piece(const segment_row<const All&>& segment, const Composite& c,
+                             typename Composite::accumulator_type& value, unsigned piece, void* memory) {
+  const std::int64_t length = cut_of_long(segment.count()).length;
+  const std::int64_t from = piece * length;
+  const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
+  value = c.identity();
+  gather_of_segment(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
+  combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
+}
+
+/// Of the listed pieces: a piece a block; the block that comes last to a segment joins its pieces.
+template <class All, class Composite, class Put, class List>
+__device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put, const List& list,
+                                       unsigned count, unsigned& is_last) {
+  using accumulator = typename Composite::accumulator_type;
+  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
+  for (unsigned at = blockIdx.x; at < count; at += gridDim.x) {
+    const segment_piece one = list.pieces[at];
+    const auto segment = all.row(all.place(one.row));
+    const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+    accumulator value;
+    reduce_piece(segment, c, value, one.piece, memory);
+    bool has_result = true;
+    if (pieces > 1) {
+      const unsigned first = at - one.piece;
+      if (threadIdx.x == 0) {
+        list.partials[at] = value;
+        draw_ticket(&list.pieces[first].arrived, pieces, is_last);
+      }
+      __syncthreads();
+      has_result = is_last != 0;
+      if (has_result) {
+        value = c.identity();
+        if (threadIdx.x < pieces) load_from_other_block(value, list.partials + first + threadIdx.x);
+        combine_by_warp_shuffle(c, value, memory);
+      }
+    }
+    if (has_result && threadIdx.x == 0) put.put(one.row, c.at(segment.place).result(value));
+    __syncthreads();
+  }
+}
+
+/// The same where there are more than the list has room for: a segment a block, piece by piece.
+template <class All, class Composite, class Put>
+__device__ void reduce_long_segments(const All& all, const Composite& c, const Put& put,
+                                     std::uint32_t (&long_ones)[threads_of_segments / warp_size]) {
+  using accumulator = typename Composite::accumulator_type;
+  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * blockDim.x; base < all.results; base += step) {
+    const std::int64_t mine = base + threadIdx.x;
+    const std::uint32_t of_warp = lanes_where(
+        mine < all.results && all.row(all.place(mine < all.results ? mine : base)).count() > segment_of_warp);
+    if (threadIdx.x % warp_size == 0) long_ones[threadIdx.x / warp_size] = of_warp;
+    __syncthreads();
+    for (unsigned at = 0; at < blockDim.x; ++at) {
+      if ((long_ones[at / warp_size] >> at % warp_size & 1) == 0) continue;
+      const auto segment = all.row(all.place(base + at));
+      const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+      accumulator of_thread = c.identity();
+      for (unsigned piece = 0; piece < pieces; ++piece) {
+        accumulator value;
+        reduce_piece(segment, c, value, piece, memory);
+        __syncthreads();
+        if (threadIdx.x == 0) *memory = value;
+        __syncthreads();
+        if (threadIdx.x == piece) of_thread = *memory;
+        __syncthreads();
+      }
+      if (pieces > 1) {
+        combine_by_warp_shuffle(c, of_thread, memory);
+        __syncthreads();
+      }
+      if (threadIdx.x == 0) put.put(base + at, c.at(segment.place).result(of_thread));
+    }
+    __syncthreads();
+  }
+}
+
+struct memory_of_segments {
+  unsigned is_last;
+  std::uint32_t long_ones[threads_of_segments / warp_size];
+};
+
+template <class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments)
+    long_segments_kernel(const All all, const Composite c, const Put put,
+                         const segments_list<typename Composite::accumulator_type> list) {
+  auto& block = object_of_block<memory_of_segments>();
+  const unsigned count = *list.count;
+  if (count == 0) return;
+  if (count <= list.capacity) {
+    reduce_listed_segments(all, c, put, list, count, block.is_last);
+  } else {
+    reduce_long_segments(all, c, put, block.long_ones);
+  }
+  if (threadIdx.x == 0) {
+    draw_ticket(list.ticket, gridDim.x, block.is_last);
+    if (block.is_last != 0) *list.count = 0;
+  }
+}
+
+}  // namespace fanin::detail

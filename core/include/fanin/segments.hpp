@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/array.hpp>
+#include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/functor.hpp>
+#include <fanin/detail/many.hpp>
+#include <fanin/detail/segments_functor.hpp>
+#include <fanin/error.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/reducers.hpp>
+
+namespace fanin {
+
+namespace detail {
+
+template <class T>
+concept offset_value = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !character<T>;
+
+/// The first offset that is negative or less than the one before it.
+template <class Offset>
+struct first_wrong_offset {
+  const Offset* offsets;
+
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t at) const {
+    const auto here = static_cast<std::int64_t>(offsets[at]);
+    const bool is_right = at == 0 ? here >= 0 : static_cast<std::int64_t>(offsets[at - 1]) <= here;
+    return is_right ? INT64_MAX : at;
+  }
+};
+
+}  // namespace detail
+
+/// Segments of consecutive elements, with a result for each. Cheap to copy. Refers to the range's object and to the
+/// offsets, which must outlive it and the calls' work.
+template <class Exec, class Offset>
+class segments_policy {
+ public:
+  using execution_type = Exec;
+  using handle_type = typename backend<Exec>::handle_type;
+
+  segments_policy(handle_type handle, const Offset* offsets, std::int64_t results)
+      : handle_{handle}, offsets_{offsets}, results_{results} {}
+
+  handle_type handle() const noexcept { return handle_; }
+  /// How many segments there are, and results.
+  std::int64_t results() const noexcept { return results_; }
+  const Offset* offsets() const noexcept { return offsets_; }
+
+  /// Itself, after a look at all offsets, for which it waits: throws invalid_argument where one is negative or less
+  /// than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is being captured
+  /// (state_error).
+  const segments_policy& checked() const {
+    if (results_ == 0) return *this;
+    const std::int64_t wrong =
+        fanin::parallel_reduce("fanin::segments", range_policy<Exec>(handle_, 0, results_ + 1),
+                               detail::first_wrong_offset<Offset>{offsets_}, fanin::min<std::int64_t>{});
+    if (wrong == 0) throw invalid_argument("fanin::segments: offsets[0] is negative");
+    if (wrong != INT64_MAX) {
+      throw invalid_argument("fanin::segments: offsets[" + std::to_string(wrong) + "] is less than offsets[" +
+                             std::to_string(wrong - 1) + "]: offsets may not fall");
+    }
+    return *this;
+  }
+
+ private:
+  handle_type handle_;
+  const Offset* offsets_;
+  std::int64_t results_;
+};
+
+/// A result for each of offsets.size() - 1 segments: of f(s, k) or f(s, k, acc&...) for k from offsets[s] to
+/// offsets[s + 1] - 1, as rows of a sparse matrix have them. For parallel_reduce_into alone. Offsets are an array of
+/// integers of 32 or 64 bits in memory of the backend, neither negative nor falling (checked() looks; else what comes
+/// of a wrong one is a segment that is empty or has other elements). An empty segment gives the identities' results; of
+/// no segments nothing is written, and the destination may be null. f is called once for each index.
+///
+/// `_loc` reducers give k, of equals the least. finished(g, ...) calls g(results...) or g(results..., s).
+///
+/// The bits of a result depend on its own elements, the object, its device and their number, never on other segments: a
+/// long one is cut at distances from its own start that its length alone says. The same from run to run. Throws
+/// invalid_argument for no offsets at all, and as spans do.
+template <class Exec, detail::array Offsets>
+  requires(execution<std::remove_cvref_t<Exec>>)
+auto segments(Exec&& exec, const Offsets& offsets) {
+  using object = std::remove_cvref_t<Exec>;
+  using offset = detail::element_t<Offsets>;
+  static_assert(detail::offset_value<offset>, "fanin: the offsets of segments are integers of 32 or 64 bits");
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  const auto all = detail::view_of(offsets, "fanin::segments");
+  const std::int64_t count = detail::check_span<object>(handle, all, "fanin::segments");
+  if (count == 0) {
+    throw invalid_argument(
+        "fanin::segments: there are no offsets; of n segments there are n + 1, of none there is one");
+  }
+  return segments_policy<object, offset>(handle, all.data(), count - 1);
+}
+
+namespace detail {
+
+template <class Exec, class Offset>
+struct many_over<segments_policy<Exec, Offset>> {
+  using execution_type = Exec;
+  using range_type = segments_policy<Exec, Offset>;
+  using axes = axes_of<2, 1>;
+  template <class... Reducer>
+  using result_type = typename axes_result_of_all<axes, Reducer...>::type;
+
+  /// Where offsets alone say how many there are.
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 62;
+
+  static std::int64_t results(const range_type& range) { return range.results(); }
+  template <class F, class Composite>
+  static constexpr bool check_functor() {
+    return check_composite<F>(std::type_identity<typename Composite::plain_type>{});
+  }
+  template <class... Reducer>
+  static constexpr auto composite_of(const range_type&, const Reducer&... reducers) {
+    return detail::make_axes_composite<axes>(md_shape<1, iterate::right>{}, reducers...);
+  }
+  template <class F>
+  static constexpr segments_functor<F, Offset> functor(const range_type& range, const F& f) {
+    return {range.offsets(), range.results(), most_elements, f};
+  }
+
+ private:
+  template <class F, class... R>
+  static constexpr bool check_composite(std::type_identity<composite<R...>>) {
+    return check_md_functor<F, 2, R...>();
+  }
+};
+
+}  // namespace detail
+
+}  // namespace fanin
