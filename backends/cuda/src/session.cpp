@@ -211,14 +211,18 @@ std::uint64_t cuda_session::context() const noexcept { return state_->context; }
 int cuda_session::multiprocessors() const noexcept { return state_->multiprocessors; }
 int cuda_session::shared_bytes_of_block() const noexcept { return state_->shared_bytes_of_block; }
 
+static workspace_block& own_block(cuda_state& state, cuda_session::partials kind) {
+  return kind == cuda_session::partials::tagged ? state.tagged_workspace : state.plain_workspace;
+}
+
 workspace_memory cuda_session::workspace(partials kind, std::size_t bytes) {
   if (capturing_) return state_->captured_workspace(bytes);
-  return state_->own_workspace(kind == partials::tagged ? state_->tagged_workspace : state_->plain_workspace, bytes);
+  return state_->own_workspace(own_block(*state_, kind), bytes);
 }
 
 void cuda_session::leave_workspace(partials kind) {
   if (capturing_) return;
-  workspace_block& block = kind == partials::tagged ? state_->tagged_workspace : state_->plain_workspace;
+  workspace_block& block = own_block(*state_, kind);
   if (block.memory != nullptr) state_->outgrown.push_back(block);
   block = {};
 }

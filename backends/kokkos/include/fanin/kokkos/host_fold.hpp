@@ -75,6 +75,7 @@ struct kokkos_stretch {
   std::int64_t items;
 
   std::int64_t begin(std::int64_t item) const { return first + item * (count / items) + std::min(item, count % items); }
+  std::int64_t size(std::int64_t item) const { return count / items + (item < count % items ? 1 : 0); }
 };
 
 /// One of `items` work items per call, each with consecutive indices, into the slot that Kokkos passes. Small: every

@@ -149,7 +149,7 @@ struct kokkos_host_segments_functor {
   void operator()(std::int64_t item) const {
     const All& all = segments.all;
     const std::int64_t begin = share.begin(item);
-    const std::int64_t end = share.begin(item + 1);
+    const std::int64_t end = begin + share.size(item);
     const std::int64_t row = segments.row_from(begin);
     const std::int64_t until = item + 1 == share.items ? all.results : segments.row_from(end);
     if (row > 0) fold_pieces(row - 1, begin, end);
