@@ -7,8 +7,16 @@
 
 // One functor that must be refused for each macro, and the nearest one that must not be.
 
+struct tag {};
+
 struct candidate {
-#if defined(ACCUMULATOR_BY_VALUE)
+#if defined(BYTE_INDEX_OF_INTS)
+  double operator()(std::uint8_t i) const { return i; }
+#elif defined(INDEX_OF_INTS)
+  double operator()(unsigned i) const { return i; }
+#elif defined(TAGGED)
+  double operator()(tag, std::int64_t i) const { return static_cast<double>(i); }
+#elif defined(ACCUMULATOR_BY_VALUE)
   void operator()(std::int64_t i, double acc) const { acc += static_cast<double>(i); }
 #elif defined(ACCUMULATOR_BY_REFERENCE)
   void operator()(std::int64_t i, double& acc) const { acc += static_cast<double>(i); }
@@ -43,6 +51,20 @@ fanin::tuple<double, double> use() {
   return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), candidate{}, fanin::sum<double>{},
                                 fanin::sum<double>{});
 }
+#elif defined(INDEX_OF_INTS) || defined(BYTE_INDEX_OF_INTS)
+double use() {
+  return fanin::parallel_reduce(fanin::range<std::int32_t>(fanin::serial{}, 10), candidate{}, fanin::sum<double>{});
+}
+#elif defined(TAGGED) || defined(WITHOUT_THE_TAG)
+double use() {
+  return fanin::parallel_reduce(fanin::range<tag>(fanin::serial{}, 10), candidate{}, fanin::sum<double>{});
+}
+#elif defined(LOOP_WITHOUT_THE_TAG)
+void use() { fanin::parallel_for(fanin::range<tag>(fanin::serial{}, 10), candidate{}); }
+#elif defined(INDEX_OF_16_BITS)
+auto use() { return fanin::range<std::int16_t>(fanin::serial{}, 10); }
+#elif defined(TWO_TAGS)
+auto use() { return fanin::range<tag, candidate>(fanin::serial{}, 10); }
 #else
 double use() { return fanin::parallel_reduce(fanin::range(fanin::serial{}, 10), candidate{}, fanin::sum<double>{}); }
 #endif

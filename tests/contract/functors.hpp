@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
+
+#include <fanin/md_range.hpp>
 
 #include "contract/contract.hpp"
 
@@ -78,6 +81,46 @@ struct scaled {
     return fanin::parallel_reduce(
         fanin::range(exec, n), FANIN_CLASS_LAMBDA(std::int64_t i) { return scale * x[i]; }, fanin::sum<double>{});
   }
+};
+
+/// f(i) and f(i, acc&...) of ranges whose indices are ints; the index has to be one.
+struct int_index {
+  std::int32_t first;
+  FANIN_FUNCTION std::int64_t operator()(int i) const { return i - first; }
+};
+struct add_int_index {
+  std::int32_t* visits;
+  std::int32_t first;
+  template <class Index>
+  FANIN_FUNCTION void operator()(Index i, std::int64_t& sum, std::uint64_t& bytes) const {
+    ++visits[i - first];
+    sum += i - first;
+    bytes += sizeof i;
+  }
+};
+struct visit_ints {
+  std::int32_t* visits;
+  FANIN_FUNCTION void operator()(std::int32_t i) const { ++visits[i]; }
+};
+struct planar_ints {
+  FANIN_FUNCTION std::int64_t operator()(int i, int j) const { return std::int64_t{i} * 1'000 + j; }
+};
+struct add_planar_ints {
+  FANIN_FUNCTION void operator()(int i, int j, std::int64_t& sum) const { sum += std::int64_t{i} * 1'000 + j; }
+};
+
+/// One functor with several calls; ranges say which.
+struct twice {};
+struct thrice {};
+struct mark {};
+struct tagged_calls {
+  std::int32_t* visits;
+  FANIN_FUNCTION std::int64_t operator()(twice, std::int64_t i) const { return 2 * i; }
+  FANIN_FUNCTION void operator()(thrice, int i, std::int64_t& sum) const { sum += std::int64_t{3} * i; }
+  FANIN_FUNCTION void operator()(mark, std::int64_t i) const { ++visits[i]; }
+  FANIN_FUNCTION void operator()(mark, std::int64_t i, std::int64_t j) const { ++visits[7 * i + j]; }
+  FANIN_FUNCTION std::int64_t operator()(twice, std::int32_t i, std::int32_t j) const { return 2 * (7 * i + j); }
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t) const { return 0; }
 };
 
 template <class Fixture>
@@ -182,6 +225,102 @@ TYPED_TEST(functors, lambdas) {
 }
 
 /// A label names the call for profilers and changes nothing; it may be null, empty, or hold anything.
+TYPED_TEST(functors, indices_of_32_bits) {
+  if constexpr (TypeParam::breadth != coverage::spot) {
+    using exec_type = typename TypeParam::exec_type;
+    for (const std::int32_t n : {0, 1, 77, 1'025, 100'003}) {
+      for (const std::int32_t first : {0, -100, INT32_MIN, INT32_MAX - n}) {
+        const std::int64_t expected = std::int64_t{n} * (n - 1) / 2;
+        const auto range = fanin::range<std::int32_t>(this->exec(), first, first + n);
+        const auto [sum, most] =
+            fanin::parallel_reduce(range, int_index{first}, fanin::sum<std::int64_t>{}, fanin::max_loc<std::int64_t>{});
+        EXPECT_EQ(sum, expected) << "[" << first << ", +" << n << ")";
+        static_assert(std::is_same_v<decltype(most.index), std::int64_t>);
+        EXPECT_EQ(most.index, n > 0 ? std::int64_t{first} + n - 1 : -1);
+
+        placed<std::int32_t, exec_type> visits(this->exec(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 0));
+        const auto [added, bytes] = fanin::parallel_reduce(range, add_int_index{visits.data(), first},
+                                                           fanin::sum<std::int64_t>{}, fanin::sum<std::uint64_t>{});
+        EXPECT_EQ(added, expected);
+        EXPECT_EQ(bytes, 4 * static_cast<std::uint64_t>(n));
+        EXPECT_EQ(visits.host(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 1));
+      }
+      placed<std::int32_t, exec_type> visits(this->exec(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 0));
+      fanin::parallel_for(fanin::range<std::int32_t>(this->exec(), n), visit_ints{visits.data()});
+      this->exec().synchronize();
+      EXPECT_EQ(visits.host(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 1));
+      // A functor of 64 bits takes ints.
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range<std::int32_t>(this->exec(), n), index_itself{},
+                                       fanin::sum<std::int64_t>{}),
+                std::int64_t{n} * (n - 1) / 2);
+    }
+  } else {
+    GTEST_SKIP() << left_to_the_default;
+  }
+}
+
+TYPED_TEST(functors, indices_of_32_bits_in_two_dimensions) {
+  if constexpr (TypeParam::breadth != coverage::spot) {
+    const fanin::sum<std::int64_t> sum;
+    for (const std::int32_t low : {0, -3, INT32_MIN, INT32_MAX - 66}) {
+      const std::int64_t expected = [&] {
+        std::int64_t total = 0;
+        for (std::int64_t i = -2; i < 31; ++i) {
+          for (std::int64_t j = low; j < std::int64_t{low} + 66; ++j) total += i * 1'000 + j;
+        }
+        return total;
+      }();
+      const fanin::md_index<2> lower{{-2, low}};
+      const fanin::md_index<2> upper{{31, std::int64_t{low} + 66}};
+      const auto right = fanin::md_range<std::int32_t>(this->exec(), lower, upper);
+      const auto left = fanin::md_range<fanin::iterate::left, std::int32_t>(this->exec(), lower, upper);
+      EXPECT_EQ(fanin::parallel_reduce(right, planar_ints{}, sum), expected);
+      EXPECT_EQ(fanin::parallel_reduce(right, add_planar_ints{}, sum), expected);
+      const auto most = fanin::parallel_reduce(left, planar_ints{}, fanin::max_loc<std::int64_t>{});
+      EXPECT_EQ(most.value, 30'000 + std::int64_t{low} + 65);
+      EXPECT_EQ(most.index, (fanin::md_index<2>{{30, std::int64_t{low} + 65}}));
+    }
+    // Numbers beyond 32 bits of indices that fit them.
+    const auto flat = fanin::md_range<std::int32_t>(this->exec(), {INT32_MAX, 0});
+    EXPECT_EQ(fanin::parallel_reduce(flat, planar_ints{}, sum), 0);
+  } else {
+    GTEST_SKIP() << left_to_the_default;
+  }
+}
+
+TYPED_TEST(functors, indices_that_do_not_fit_32_bits) {
+  constexpr std::int64_t beyond = std::int64_t{INT32_MAX} + 1;
+  EXPECT_NO_THROW(fanin::range<std::int32_t>(this->exec(), beyond - 1));
+  EXPECT_THROW(fanin::range<std::int32_t>(this->exec(), beyond), fanin::invalid_argument);
+  EXPECT_THROW(fanin::range<std::int32_t>(this->exec(), -beyond - 1, 0), fanin::invalid_argument);
+  EXPECT_NO_THROW(fanin::md_range<std::int32_t>(this->exec(), {-beyond, 0}, {0, beyond - 1}));
+  EXPECT_THROW(fanin::md_range<std::int32_t>(this->exec(), {1, beyond}), fanin::invalid_argument);
+  EXPECT_THROW(fanin::md_range<std::int32_t>(this->exec(), {-beyond - 1, 0}, {0, 1}), fanin::invalid_argument);
+}
+
+TYPED_TEST(functors, tags) {
+  if constexpr (TypeParam::breadth != coverage::spot) {
+    using exec_type = typename TypeParam::exec_type;
+    const fanin::sum<std::int64_t> sum;
+    for (const std::int32_t n : {0, 7, 7'007}) {
+      placed<std::int32_t, exec_type> visits(this->exec(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 0));
+      const tagged_calls f{visits.data()};
+      const std::int64_t all = std::int64_t{n} * (n - 1) / 2;
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range<twice>(this->exec(), n), f, sum), 2 * all);
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range<thrice, std::int32_t>(this->exec(), 0, n), f, sum), 3 * all);
+      EXPECT_EQ(fanin::parallel_reduce(fanin::md_range<std::int32_t, twice>(this->exec(), {n / 7, 7}), f, sum),
+                2 * all);
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range(this->exec(), n), f, sum), 0);
+      fanin::parallel_for(fanin::range<mark>(this->exec(), n), f);
+      fanin::parallel_for(fanin::md_range<fanin::iterate::left, mark>(this->exec(), {n / 7, 7}), f);
+      this->exec().synchronize();
+      EXPECT_EQ(visits.host(), std::vector<std::int32_t>(static_cast<std::size_t>(n), 2));
+    }
+  } else {
+    GTEST_SKIP() << left_to_the_default;
+  }
+}
+
 TYPED_TEST(functors, labels) {
   const auto host = make_data<std::int64_t>(data::random_signed, 1'000);
   placed<std::int64_t, typename TypeParam::exec_type> x(this->exec(), host);

@@ -81,10 +81,10 @@ static_assert(!functor_traits<by_reference, double>::takes_value);
 static_assert(!functor_traits<by_reference, double>::takes_copy);
 static_assert(functor_traits<by_copy, double>::takes_copy);
 static_assert(functor_traits<index_itself, double>::takes_value);
-static_assert(functor_traits<index_itself, double>::takes_64_bit_index());
-static_assert(!functor_traits<narrow, double>::takes_64_bit_index());
-static_assert(functor_traits<generic, double>::takes_64_bit_index());
-static_assert(functor_traits<unsigned_index, double>::takes_64_bit_index());
+static_assert(functor_traits<index_itself, double>::takes_whole_index());
+static_assert(!functor_traits<narrow, double>::takes_whole_index());
+static_assert(functor_traits<generic, double>::takes_whole_index());
+static_assert(functor_traits<unsigned_index, double>::takes_whole_index());
 
 std::int64_t twice(std::int64_t i) { return 2 * i; }
 

@@ -65,34 +65,53 @@ inline namespace FANIN_DETAIL_DEFAULTS {
 inline default_backend& default_execution() { return backend<default_backend>::default_object(); }
 
 /// [0, n) on the default object. Throws invalid_argument when n is negative or does not fit 64 bits.
-template <detail::index_value N>
-range_policy<default_backend> range(N n) {
-  return fanin::range(default_execution(), n);
+template <class... How, detail::index_value N>
+detail::range_on_t<default_backend, How...> range(N n) {
+  return fanin::range<How...>(default_execution(), n);
 }
 
 /// [first, last) on the default object. Throws invalid_argument when the extent is negative or does not fit 64 bits.
-template <detail::index_value First, detail::index_value Last>
-range_policy<default_backend> range(First first, Last last) {
-  return fanin::range(default_execution(), first, last);
+template <class... How, detail::index_value First, detail::index_value Last>
+detail::range_on_t<default_backend, How...> range(First first, Last last) {
+  return fanin::range<How...>(default_execution(), first, last);
 }
 
 /// The ranges of fanin/md_range.hpp on the default object.
-template <iterate Order = iterate::right, std::size_t Rank>
-md_range_policy<default_backend, Rank, Order> md_range(const detail::md_bound (&extents)[Rank]) {
-  return fanin::md_range<Order>(default_execution(), detail::index_of_bounds(extents));
+template <iterate Order = iterate::right, class... How, std::size_t Rank>
+detail::md_range_on_t<default_backend, Rank, Order, How...> md_range(const detail::md_bound (&extents)[Rank]) {
+  return fanin::md_range<Order, How...>(default_execution(), detail::index_of_bounds(extents));
 }
-template <iterate Order = iterate::right, detail::md_bounds Bounds>
+template <iterate Order = iterate::right, class... How, detail::md_bounds Bounds>
 auto md_range(const Bounds& extents) {
-  return fanin::md_range<Order>(default_execution(), extents);
+  return fanin::md_range<Order, How...>(default_execution(), extents);
 }
-template <iterate Order = iterate::right, std::size_t Rank>
-md_range_policy<default_backend, Rank, Order> md_range(const detail::md_bound (&lower)[Rank],
-                                                       const detail::md_bound (&upper)[Rank]) {
-  return fanin::md_range<Order>(default_execution(), detail::index_of_bounds(lower), detail::index_of_bounds(upper));
+template <iterate Order = iterate::right, class... How, std::size_t Rank>
+detail::md_range_on_t<default_backend, Rank, Order, How...> md_range(const detail::md_bound (&lower)[Rank],
+                                                                     const detail::md_bound (&upper)[Rank]) {
+  return fanin::md_range<Order, How...>(default_execution(), detail::index_of_bounds(lower),
+                                        detail::index_of_bounds(upper));
 }
-template <iterate Order = iterate::right, detail::md_bounds Lower, detail::md_bounds Upper>
+template <iterate Order = iterate::right, class... How, detail::md_bounds Lower, detail::md_bounds Upper>
 auto md_range(const Lower& lower, const Upper& upper) {
-  return fanin::md_range<Order>(default_execution(), lower, upper);
+  return fanin::md_range<Order, How...>(default_execution(), lower, upper);
+}
+
+template <class First, class... How, std::size_t Rank>
+auto md_range(const detail::md_bound (&extents)[Rank]) {
+  return fanin::md_range<iterate::right, First, How...>(default_execution(), detail::index_of_bounds(extents));
+}
+template <class First, class... How, detail::md_bounds Bounds>
+auto md_range(const Bounds& extents) {
+  return fanin::md_range<iterate::right, First, How...>(default_execution(), extents);
+}
+template <class First, class... How, std::size_t Rank>
+auto md_range(const detail::md_bound (&lower)[Rank], const detail::md_bound (&upper)[Rank]) {
+  return fanin::md_range<iterate::right, First, How...>(default_execution(), detail::index_of_bounds(lower),
+                                                        detail::index_of_bounds(upper));
+}
+template <class First, class... How, detail::md_bounds Lower, detail::md_bounds Upper>
+auto md_range(const Lower& lower, const Upper& upper) {
+  return fanin::md_range<iterate::right, First, How...>(default_execution(), lower, upper);
 }
 
 /// The ranges of fanin/axes.hpp on the default object.

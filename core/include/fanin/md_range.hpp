@@ -23,17 +23,21 @@
 namespace fanin {
 
 /// A box of indices on an execution object, lower[d] <= index[d] < upper[d] for each of 2 to 6 dimensions, in the order
-/// of its tag. Cheap to copy. Refers to the object, which must outlive it.
-template <class Exec, std::size_t Rank, iterate Order = iterate::right>
+/// of its tag, which functors get as Index, behind a Tag where that is not void. Cheap to copy. Refers to the object,
+/// which must outlive it.
+template <class Exec, std::size_t Rank, iterate Order = iterate::right, class Index = std::int64_t, class Tag = void>
 class md_range_policy {
   static_assert(Rank >= 2 && Rank <= 6, "fanin: an md_range has 2 to 6 dimensions; of one, use fanin::range");
 
  public:
   using execution_type = Exec;
+  using index_type = Index;
+  using work_tag = Tag;
   using handle_type = typename backend<Exec>::handle_type;
   static constexpr iterate order = Order;
 
-  /// Throws invalid_argument when upper[d] < lower[d], or when an extent or the number of indices does not fit 64 bits.
+  /// Throws invalid_argument when upper[d] < lower[d], or when an extent or the number of indices does not fit 64 bits,
+  /// or a bound an Index.
   md_range_policy(handle_type handle, const md_index<Rank>& lower, const md_index<Rank>& upper)
       : handle_{handle}, lower_{lower}, upper_{upper}, shape_{lower, extents(), count()} {}
 
@@ -54,6 +58,7 @@ class md_range_policy {
       if (lower_[d] < 0 && upper_[d] > INT64_MAX + lower_[d]) {
         throw invalid_argument(words(d) + "the extent does not fit a signed 64-bit integer");
       }
+      detail::check_ends<Index>(lower_[d], upper_[d], "fanin::md_range<std::int32_t>");
       extents[d] = upper_[d] - lower_[d];
     }
     return extents;
@@ -113,10 +118,13 @@ md_index<Rank> index_of_bounds(const md_index<Rank>& bounds) {
 template <class T>
 concept md_bounds = requires(const T& bounds) { index_of_bounds(bounds); };
 
-template <iterate Order, class Exec, std::size_t Rank>
+template <class Exec, std::size_t Rank, iterate Order, class... How>
+using md_range_on_t =
+    md_range_policy<Exec, Rank, Order, typename range_how<How...>::index_type, typename range_how<How...>::tag_type>;
+template <iterate Order, class... How, class Exec, std::size_t Rank>
 auto make_md_range(Exec&& exec, const md_index<Rank>& lower, const md_index<Rank>& upper) {
-  return md_range_policy<std::remove_cvref_t<Exec>, Rank, Order>(detail::handle_of(std::forward<Exec>(exec)), lower,
-                                                                 upper);
+  return md_range_on_t<std::remove_cvref_t<Exec>, Rank, Order, How...>(detail::handle_of(std::forward<Exec>(exec)),
+                                                                       lower, upper);
 }
 
 }  // namespace detail
@@ -128,37 +136,67 @@ auto make_md_range(Exec&& exec, const md_index<Rank>& lower, const md_index<Rank
 /// range. `_loc` reducers give an md_index, of equals the first in the range's order, and -1 throughout for an empty
 /// range. Otherwise as fanin::range. Throws invalid_argument for a negative extent, and where an extent or the number
 /// of indices does not fit 64 bits.
-template <iterate Order = iterate::right, class Exec, std::size_t Rank>
+///
+/// md_range<std::int32_t>(exec, {rows, columns}) and md_range<iterate::left, std::int32_t>(...) hand functors ints, and
+/// md_range<Tag>(...) calls them with a tag first, as fanin::range says.
+template <iterate Order = iterate::right, class... How, class Exec, std::size_t Rank>
 auto md_range(Exec&& exec, const detail::md_bound (&extents)[Rank]) {
-  return detail::make_md_range<Order>(std::forward<Exec>(exec), md_index<Rank>{}, detail::index_of_bounds(extents));
+  return detail::make_md_range<Order, How...>(std::forward<Exec>(exec), md_index<Rank>{},
+                                              detail::index_of_bounds(extents));
 }
-template <iterate Order = iterate::right, class Exec, detail::md_bounds Bounds>
+template <iterate Order = iterate::right, class... How, class Exec, detail::md_bounds Bounds>
   requires(!detail::md_bounds<Exec>)
 auto md_range(Exec&& exec, const Bounds& extents) {
   const auto upper = detail::index_of_bounds(extents);
-  return detail::make_md_range<Order>(std::forward<Exec>(exec), decltype(detail::index_of_bounds(extents)){}, upper);
+  return detail::make_md_range<Order, How...>(std::forward<Exec>(exec), decltype(detail::index_of_bounds(extents)){},
+                                              upper);
 }
 
 /// The same from lower[d] to upper[d] - 1: md_range(exec, {1, 1}, {rows - 1, columns - 1}) leaves a halo out. Throws
 /// invalid_argument when upper[d] < lower[d], too.
-template <iterate Order = iterate::right, class Exec, std::size_t Rank>
+template <iterate Order = iterate::right, class... How, class Exec, std::size_t Rank>
 auto md_range(Exec&& exec, const detail::md_bound (&lower)[Rank], const detail::md_bound (&upper)[Rank]) {
-  return detail::make_md_range<Order>(std::forward<Exec>(exec), detail::index_of_bounds(lower),
-                                      detail::index_of_bounds(upper));
+  return detail::make_md_range<Order, How...>(std::forward<Exec>(exec), detail::index_of_bounds(lower),
+                                              detail::index_of_bounds(upper));
 }
-template <iterate Order = iterate::right, class Exec, detail::md_bounds Lower, detail::md_bounds Upper>
+template <iterate Order = iterate::right, class... How, class Exec, detail::md_bounds Lower, detail::md_bounds Upper>
   requires(!detail::md_bounds<Exec>)
 auto md_range(Exec&& exec, const Lower& lower, const Upper& upper) {
-  return detail::make_md_range<Order>(std::forward<Exec>(exec), detail::index_of_bounds(lower),
-                                      detail::index_of_bounds(upper));
+  return detail::make_md_range<Order, How...>(std::forward<Exec>(exec), detail::index_of_bounds(lower),
+                                              detail::index_of_bounds(upper));
+}
+
+/// The same in the order of C's arrays with types alone: md_range<std::int32_t>(exec, {rows, columns}).
+template <class First, class... How, class Exec, std::size_t Rank>
+auto md_range(Exec&& exec, const detail::md_bound (&extents)[Rank]) {
+  return detail::make_md_range<iterate::right, First, How...>(std::forward<Exec>(exec), md_index<Rank>{},
+                                                              detail::index_of_bounds(extents));
+}
+template <class First, class... How, class Exec, detail::md_bounds Bounds>
+  requires(!detail::md_bounds<Exec>)
+auto md_range(Exec&& exec, const Bounds& extents) {
+  return fanin::md_range<iterate::right, First, How...>(std::forward<Exec>(exec), extents);
+}
+template <class First, class... How, class Exec, std::size_t Rank>
+auto md_range(Exec&& exec, const detail::md_bound (&lower)[Rank], const detail::md_bound (&upper)[Rank]) {
+  return detail::make_md_range<iterate::right, First, How...>(std::forward<Exec>(exec), detail::index_of_bounds(lower),
+                                                              detail::index_of_bounds(upper));
+}
+template <class First, class... How, class Exec, detail::md_bounds Lower, detail::md_bounds Upper>
+  requires(!detail::md_bounds<Exec>)
+auto md_range(Exec&& exec, const Lower& lower, const Upper& upper) {
+  return fanin::md_range<iterate::right, First, How...>(std::forward<Exec>(exec), lower, upper);
 }
 
 namespace detail {
 
-template <class Exec, std::size_t Rank, iterate Order>
-struct over<md_range_policy<Exec, Rank, Order>> {
+template <class Exec, std::size_t Rank, iterate Order, class Index, class Tag>
+struct over<md_range_policy<Exec, Rank, Order, Index, Tag>> {
   using execution_type = Exec;
-  using range_type = md_range_policy<Exec, Rank, Order>;
+  using range_type = md_range_policy<Exec, Rank, Order, Index, Tag>;
+  using call = index_call<Index, Tag>;
+  template <class F>
+  using functor_type = md_functor<called_t<call, Rank, F>, Rank, Order>;
   template <class... Reducer>
   using result_type = typename md_result_of_all<Rank, Reducer...>::type;
 
@@ -169,23 +207,23 @@ struct over<md_range_policy<Exec, Rank, Order>> {
   }
   template <class F>
   static constexpr bool check_for_functor() {
-    return check_md_for_functor<F, Rank>();
+    return check_md_for_call<call, F, Rank>();
   }
   template <class... Reducer>
   static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
     return detail::make_md_composite(range.shape_, reducers...);
   }
   template <class F>
-  static constexpr md_functor<F, Rank, Order> functor(const range_type& range, const F& f) {
-    return {range.shape_, f};
+  static constexpr functor_type<F> functor(const range_type& range, const F& f) {
+    return {range.shape_, detail::called<call, Rank>(f)};
   }
 
  private:
   template <class F, class... R>
   static constexpr bool check_md_composite(std::type_identity<composite<R...>>) {
-    if constexpr (check_md_functor<F, Rank, R...>()) {
+    if constexpr (check_md_call<call, F, Rank, R...>()) {
       constexpr bool has_place_by_hand =
-          composite<R...>::template takes_accumulator<md_functor<F, Rank, Order>> && (tells_place<R> || ...);
+          composite<R...>::template takes_accumulator<functor_type<F>> && (tells_place<R> || ...);
       static_assert(!has_place_by_hand,
                     "fanin: over an md_range reducers that tell a place take values: write f(i, j, ...), for several "
                     "reducers with a fanin::tuple of values, in place of f(i, j, ..., acc&...)");

@@ -135,10 +135,10 @@ struct composite {
   }
 
   /// Whether a call with these reducers takes the functor; one that it does not is refused in words.
-  template <class F>
+  template <class F, class Call = plain_call>
   static constexpr bool check_functor() {
     if constexpr (size > 0 && (has_value_type<Reducer> && ...)) {
-      return detail::check_functor<F, Reducer...>();
+      return detail::check_call<Call, F, Reducer...>();
     } else {
       return false;
     }

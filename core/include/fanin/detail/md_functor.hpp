@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -59,34 +60,59 @@ inline constexpr bool has_rows = false;
 template <class F, std::size_t Rank, iterate Order>
 inline constexpr bool has_rows<md_functor<F, Rank, Order>> = true;
 
-/// The same on a host for the numbers of one row, in which only the fastest index changes.
-template <class F, std::size_t Rank, iterate Order>
+/// The same on a host for the numbers of one row, in which only the fastest index changes. A Number holds them and the
+/// row's indices.
+template <class F, std::size_t Rank, iterate Order, class Number>
 struct md_row {
   using dimensions = std::make_index_sequence<Rank>;
 
   const F& f;
-  md_index<Rank> index;  ///< of the number `first`
-  std::int64_t first;
+  Number index[Rank];  ///< of the number `first`
+  Number first;
 
   template <class... State>
     requires(takes_indices<F, dimensions, State...>)
   constexpr decltype(auto) operator()(std::int64_t n, State&&... state) const {
-    return call(n, dimensions{}, static_cast<State&&>(state)...);
+    return call(static_cast<Number>(n), dimensions{}, static_cast<State&&>(state)...);
   }
 
  private:
   template <std::size_t... I, class... State>
-  constexpr decltype(auto) call(std::int64_t n, std::index_sequence<I...>, State&&... state) const {
+  constexpr decltype(auto) call(Number n, std::index_sequence<I...>, State&&... state) const {
     constexpr std::size_t fastest = md_shape<Rank, Order>::fastest;
     return f((I == fastest ? index[I] + (n - first) : index[I])..., static_cast<State&&>(state)...);
   }
 };
 
-/// Calls use(g, begin, end) for stretches of the indices begin .. end - 1, in rising order, where g(i) is f(i) without
+/// use(g, begin, until) for one row; where f takes ints and the numbers fit some, with ints, of which a compiler knows
+/// that they do not wrap.
+template <std::size_t Rank, iterate Order, class F, class Use, std::size_t... I>
+constexpr void use_row(const F& f, const md_index<Rank>& index, std::int64_t begin, std::int64_t until, const Use& use,
+                       std::index_sequence<I...>) {
+  using number = index_type_of<F>;
+  if constexpr (!std::is_same_v<number, std::int64_t>) {
+    if (until <= std::numeric_limits<number>::max()) {
+      const auto first = static_cast<number>(begin);
+      use(md_row<F, Rank, Order, number>{f, {static_cast<number>(index[I])...}, first}, first,
+          static_cast<number>(until));
+      return;
+    }
+  }
+  use(md_row<F, Rank, Order, std::int64_t>{f, {index[I]...}, begin}, begin, until);
+}
+
+/// Calls use(g, begin, end) for stretches of the indices begin .. end - 1, in rising order, where begin, end and i are
+/// std::int64_t or what f takes, and g(i) is f(i) without
 /// arithmetic that is the same for the whole stretch: rows of an md_range, and of other functors all at once.
 template <class F, class Use>
 constexpr void for_stretches(const F& f, std::int64_t begin, std::int64_t end, const Use& use) {
   use(f, begin, end);
+}
+/// Where f takes an int, the loop counts in ints, of which a compiler knows that they do not wrap.
+template <class F, class Index, class Tag, class Use>
+constexpr void for_stretches(const called_functor<F, index_call<Index, Tag>, std::index_sequence<0>>& f,
+                             std::int64_t begin, std::int64_t end, const Use& use) {
+  use(f, static_cast<Index>(begin), static_cast<Index>(end));
 }
 template <class F, std::size_t Rank, iterate Order, class Use>
 constexpr void for_stretches(const md_functor<F, Rank, Order>& f, std::int64_t begin, std::int64_t end,
@@ -98,7 +124,7 @@ constexpr void for_stretches(const md_functor<F, Rank, Order>& f, std::int64_t b
     const std::int64_t done = index[shape::fastest] - f.shape.lower(shape::fastest);
     const std::int64_t n = f.shape.extent(0) - done;
     const std::int64_t until = end - begin < n ? end : begin + n;
-    use(md_row<F, Rank, Order>{f.f, index, begin}, begin, until);
+    detail::use_row<Rank, Order>(f.f, index, begin, until, use, std::make_index_sequence<Rank>{});
     if (until == end) return;
     begin = until;
     index[shape::fastest] = f.shape.lower(shape::fastest);

@@ -15,31 +15,33 @@ namespace fanin::detail {
 template <class Range>
 struct over;
 
-template <class Exec>
-struct over<range_policy<Exec>> {
+template <class Exec, class Index, class Tag>
+struct over<range_policy<Exec, Index, Tag>> {
   using execution_type = Exec;
+  using range_type = range_policy<Exec, Index, Tag>;
+  using call = index_call<Index, Tag>;
   template <class... Reducer>
   using result_type = result_t<Reducer...>;
 
-  static constexpr std::int64_t first(const range_policy<Exec>& range) { return range.first(); }
+  static constexpr std::int64_t first(const range_type& range) { return range.first(); }
   /// Whether a call with these reducers takes the functor; one that it does not is refused in words.
   template <class F, class Composite>
   static constexpr bool check_functor() {
-    return Composite::template check_functor<F>();
+    return Composite::template check_functor<F, call>();
   }
   template <class F>
   static constexpr bool check_for_functor() {
-    return detail::check_for_functor<F>();
+    return detail::check_for_call<call, F>();
   }
   /// The reducers as one.
   template <class... Reducer>
-  static constexpr auto composite_of(const range_policy<Exec>&, const Reducer&... reducers) {
+  static constexpr auto composite_of(const range_type&, const Reducer&... reducers) {
     return detail::make_composite(reducers...);
   }
   /// f as a functor of numbers.
   template <class F>
-  static constexpr const F& functor(const range_policy<Exec>&, const F& f) {
-    return f;
+  static constexpr decltype(auto) functor(const range_type&, const F& f) {
+    return detail::called<call, 1>(f);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/strided.hpp>
@@ -36,6 +37,10 @@ struct written_functor<axes_functor<F, Axes, Order>> {
 template <class G, class Axes, iterate Order, class... R>
 struct written_functor<axes_placed<G, Axes, Order, R...>> {
   using type = G;
+};
+template <class F, class Call, class Indices>
+struct written_functor<called_functor<F, Call, Indices>> {
+  using type = F;
 };
 template <class F, std::size_t Rank, iterate Order>
 struct written_functor<md_functor<F, Rank, Order>> : written_functor<F> {};

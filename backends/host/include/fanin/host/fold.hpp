@@ -86,8 +86,8 @@ void gather_apart(const F& f, const composite<R...>& c, typename composite<R...>
   tuple<block_of_values<reducer_value_t<R>, size>...> values;
   while (begin < end) {
     const std::int64_t n = end - begin < size ? end - begin : size;
-    detail::for_stretches(f, begin, begin + n, [&](const auto& g, std::int64_t from, std::int64_t until) {
-      for (std::int64_t i = from; i < until; ++i) {
+    detail::for_stretches(f, begin, begin + n, [&](const auto& g, auto from, auto until) {
+      for (auto i = from; i < until; ++i) {
         const value_type value = g(i);
         ((get<I>(values).at[i - begin] = c.template value_for<I>(value)), ...);
       }

@@ -38,9 +38,9 @@ constexpr void gather_in_blocks(const F& f, const Composite& c, typename Composi
   Value values[block];
   while (begin < end) {
     const std::int64_t n = end - begin < block ? end - begin : block;
-    detail::for_stretches(f, begin, begin + n, [&values, begin](const auto& g, std::int64_t from, std::int64_t until) {
+    detail::for_stretches(f, begin, begin + n, [&values, begin](const auto& g, auto from, auto until) {
       Value* to = values + (from - begin);
-      for (std::int64_t i = from; i < until; ++i) *to++ = static_cast<Value>(g(i));
+      for (auto i = from; i < until; ++i) *to++ = static_cast<Value>(g(i));
     });
     c.fold_batch(state, span_batch<Value>{values, n, begin});
     begin += n;
@@ -85,9 +85,9 @@ constexpr void gather_indices(const F& f, const Composite& c, typename Composite
   if constexpr (gives_spans<F, Composite>()) {
     host::gather_in_blocks<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>(f, c, state, begin, end);
   } else {
-    detail::for_stretches(f, begin, end, [&](const auto& g, std::int64_t from, std::int64_t until) {
+    detail::for_stretches(f, begin, end, [&](const auto& g, auto from, auto until) {
       host::use_apart(state, [&](auto& apart) {
-        for (std::int64_t i = from; i < until; ++i) c.accumulate_on_host(g, apart, i);
+        for (auto i = from; i < until; ++i) c.accumulate_on_host(g, apart, i);
       });
     });
   }

@@ -17,13 +17,13 @@ inline constexpr bool is_small = sizeof(Accumulator) <= 32;
 
 /// Folds begin..end by fold(acc, i), with eight accumulators in turn, so that an element need not wait for the one
 /// before it and g++ makes vectors of them; joined in one order. Large accumulators would cost more than they give.
-template <class Accumulator, class Identity, class Fold, class Join>
-void fold_lanes(std::int64_t begin, std::int64_t end, Accumulator& acc, const Identity& identity, const Fold& fold,
+template <class Index, class Accumulator, class Identity, class Fold, class Join>
+void fold_lanes(Index begin, Index end, Accumulator& acc, const Identity& identity, const Fold& fold,
                 const Join& join) {
   constexpr int lanes = 8;
-  std::int64_t i = begin;
+  Index i = begin;
   if constexpr (is_small<Accumulator>) {
-    if (end - begin >= 2 * lanes) {
+    if (std::int64_t{end} - begin >= 2 * lanes) {
       Accumulator lane[lanes];
       std::fill_n(lane, lanes, static_cast<Accumulator>(identity()));
       for (; i <= end - lanes; i += lanes) {
@@ -59,10 +59,10 @@ void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64
                        (host::gathers<F, Composite> && (has_extreme<Composite> || has_rows<F>))) {
     c.join(acc, host::fold(f, c, begin, end));
   } else {
-    detail::for_stretches(f, begin, end, [&](const auto& g, std::int64_t from, std::int64_t until) {
+    detail::for_stretches(f, begin, end, [&](const auto& g, auto from, auto until) {
       fold_lanes(
           from, until, acc, [&] { return c.identity(); },
-          [&](accumulator& lane, std::int64_t i) { c.accumulate_on_host(g, lane, i); },
+          [&](accumulator& lane, auto i) { c.accumulate_on_host(g, lane, i); },
           [&](accumulator& into, const accumulator& from_lane) { c.join(into, from_lane); });
     });
   }
@@ -106,10 +106,9 @@ struct kokkos_host_for_functor {
   F f;
 
   void operator()(std::int64_t item) const {
-    detail::for_stretches(f, share.begin(item), share.begin(item + 1),
-                          [](const auto& g, std::int64_t from, std::int64_t until) {
-                            for (std::int64_t i = from; i < until; ++i) g(i);
-                          });
+    detail::for_stretches(f, share.begin(item), share.begin(item + 1), [](const auto& g, auto from, auto until) {
+      for (auto i = from; i < until; ++i) g(i);
+    });
   }
 };
 

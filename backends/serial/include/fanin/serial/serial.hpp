@@ -124,8 +124,8 @@ struct backend<serial> {
 
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
-    detail::for_stretches(f, first, first + count, [](const auto& g, std::int64_t from, std::int64_t until) {
-      for (std::int64_t i = from; i < until; ++i) g(i);
+    detail::for_stretches(f, first, first + count, [](const auto& g, auto from, auto until) {
+      for (auto i = from; i < until; ++i) g(i);
     });
   }
 
