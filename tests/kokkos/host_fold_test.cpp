@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <random>
+#include <set>
 #include <span>
+#include <thread>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -279,6 +283,118 @@ TYPED_TEST(kokkos_host_fold, sums) {
       EXPECT_EQ(sum, fanin_test::sum_in_lanes(std::span<const float>(values))) << n;
     }
   }
+}
+
+/// 1 / (i + 1), whose sum tells in which order it is added up; some indices take long, others in each run.
+struct slow_at_random {
+  unsigned run;
+  float operator()(std::int64_t i) const {
+    if ((static_cast<std::uint64_t>(i) * 2654435761U + run * 40503U) % 1'009 == 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return 1.0F / static_cast<float>(i + 1);
+  }
+};
+struct add_slow_at_random {
+  slow_at_random f;
+  void operator()(std::int64_t i, float& acc) const { acc += f(i); }
+};
+
+/// The sums of chunks, one after the other.
+float sum_of_chunks(std::int64_t n, std::int64_t chunk, const slow_at_random& f) {
+  float total = 0;
+  for (std::int64_t begin = 0; begin < n; begin += chunk) {
+    fanin::tuple<float> part{};
+    fanin::detail::fold_on_host(f, fanin::detail::make_composite(fanin::sum<float>{}), begin,
+                                std::min(begin + chunk, n), part);
+    total += get<0>(part);
+  }
+  return total;
+}
+
+/// Whichever thread is done first.
+TYPED_TEST(kokkos_host_fold, dynamic_schedules_give_the_same_bits) {
+  fanin::kokkos<TypeParam> exec;
+  constexpr std::int64_t n = 20'011;
+  for (const std::int64_t chunk : {0, 1, 64, 1'000, 1'000'000}) {
+    const auto view = exec.with({.schedule = fanin::schedule::dynamic, .chunk = chunk});
+    const float expected = sum_of_chunks(n, chunk == 0 ? n / 1'024 + 1 : chunk, slow_at_random{0});
+    for (unsigned run = 0; run < 20; ++run) {
+      const auto range = fanin::range(view, n);
+      EXPECT_TRUE(same(fanin::parallel_reduce(range, slow_at_random{run}, fanin::sum<float>{}), expected)) << chunk;
+      EXPECT_TRUE(same(fanin::parallel_reduce(range, add_slow_at_random{{run}}, fanin::sum<float>{}), expected))
+          << chunk;
+    }
+  }
+}
+
+/// Marks at to[i].
+struct mark_visits {
+  std::int32_t* to;
+  std::int64_t first;
+  std::int64_t operator()(std::int64_t i) const {
+    ++to[i - first];
+    return i;
+  }
+};
+
+TYPED_TEST(kokkos_host_fold, dynamic_schedules_visit_every_index_once) {
+  fanin::kokkos<TypeParam> exec;
+  for (const auto how : {fanin::schedule::fixed, fanin::schedule::dynamic}) {
+    for (const std::int64_t chunk : {0, 1, 3, 100'000}) {
+      for (const std::int64_t n : {0, 1, 2, 1'023, 70'001}) {
+        const auto view = exec.with({.schedule = how, .chunk = chunk});
+        const std::int64_t first = -5;
+        std::vector<std::int32_t> visits(static_cast<std::size_t>(n), 0);
+        const mark_visits f{visits.data(), first};
+        const auto range = fanin::range(view, first, first + n);
+        const std::int64_t expected = n * first + n * (n - 1) / 2;
+        EXPECT_EQ(fanin::parallel_reduce(range, f, fanin::sum<std::int64_t>{}), expected) << n << " by " << chunk;
+        std::int64_t out = 0;
+        fanin::parallel_reduce_into(&out, range, f, fanin::sum<std::int64_t>{});
+        EXPECT_EQ(out, expected);
+        EXPECT_EQ(fanin::parallel_reduce_async(range, f, fanin::sum<std::int64_t>{}).get(), expected);
+        fanin::parallel_for(range, f);
+        view.synchronize();
+        EXPECT_EQ(visits, std::vector<std::int32_t>(static_cast<std::size_t>(n), 4)) << n << " by " << chunk;
+        EXPECT_EQ(fanin::reduce(view, visits, fanin::sum<std::int32_t>{}), 4 * n);
+      }
+    }
+  }
+  // Of one index each there are more chunks than a reduction makes partial results.
+  EXPECT_EQ(fanin::detail::chunks_of(0, 70'001, 1, 65'536).items(), 35'001);
+  EXPECT_EQ(fanin::detail::chunks_of(0, INT64_MAX, INT64_MAX, 65'536).items(), 1);
+  EXPECT_THROW(exec.with({.schedule = fanin::schedule::dynamic, .chunk = -1}), fanin::invalid_argument);
+}
+
+/// The first half of the indices takes all the time.
+struct slow_beginning {
+  std::int64_t slow;
+  std::thread::id* by;
+  std::int64_t operator()(std::int64_t i) const {
+    if (i < slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    by[i] = std::this_thread::get_id();
+    return i;
+  }
+};
+
+TYPED_TEST(kokkos_host_fold, dynamic_schedules_share_uneven_work) {
+  fanin::kokkos<TypeParam> exec;
+  if (exec.space().concurrency() < 2) GTEST_SKIP() << "one thread";
+  constexpr std::int64_t n = 64;
+  std::vector<std::thread::id> by(n);
+  const slow_beginning f{n / exec.space().concurrency(), by.data()};
+  const auto threads_of_the_slow = [&] {
+    std::set<std::thread::id> threads(by.begin(), by.begin() + f.slow);
+    return threads.size();
+  };
+  const auto view = exec.with({.schedule = fanin::schedule::dynamic, .chunk = 1});
+  EXPECT_EQ(fanin::parallel_reduce(fanin::range(view, n), f, fanin::sum<std::int64_t>{}), n * (n - 1) / 2);
+  EXPECT_GT(threads_of_the_slow(), 1U);
+  fanin::parallel_for(fanin::range(view, n), f);
+  EXPECT_GT(threads_of_the_slow(), 1U);
+  fanin::parallel_reduce(fanin::range(exec, n), f, fanin::sum<std::int64_t>{});
+  EXPECT_EQ(threads_of_the_slow(), 1U);
 }
 
 }  // namespace

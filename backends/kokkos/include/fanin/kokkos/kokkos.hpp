@@ -18,11 +18,32 @@
 #include <fanin/kokkos/launch.hpp>
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/kokkos/many.hpp>
+#include <fanin/kokkos/schedule.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
 #include <fanin/pending.hpp>
 
 namespace fanin {
+
+/// A fanin::kokkos with a tuning: usable wherever the object is. Cheap to copy; refers to the object and does not
+/// outlive it.
+template <class Space>
+class kokkos_view {
+ public:
+  using execution_space = Space;
+
+  kokkos_view(detail::kokkos_state<Space>& state, kokkos_tuning tuning) : state_{&state}, tuning_{tuning} {}
+
+  const kokkos_tuning& tuning() const noexcept { return tuning_; }
+  /// As the object's.
+  const Space& space() const { return state_->space("fanin::kokkos::space"); }
+  void synchronize() const { space().fence("fanin::kokkos::synchronize"); }
+
+ private:
+  friend struct backend<kokkos_view>;
+  detail::kokkos_state<Space>* state_;
+  kokkos_tuning tuning_;
+};
 
 /// The Kokkos backend: reductions by Kokkos::parallel_reduce on an instance of an execution space, with Fanin's
 /// identities and joins.
@@ -59,6 +80,15 @@ class kokkos {
   kokkos(kokkos&&) noexcept = default;
   kokkos& operator=(kokkos&&) noexcept = default;
   ~kokkos() = default;
+
+  /// The same object for functors whose indices take different times, on a host space:
+  /// range(exec.with({.schedule = fanin::schedule::dynamic, .chunk = 64}), n). The bits of a dynamic schedule are the
+  /// same from run to run, whoever is done first, and on any number of threads. Throws invalid_argument for a
+  /// negative chunk, state_error when the object was moved from.
+  kokkos_view<Space> with(kokkos_tuning tuning) const {
+    detail::check_kokkos_tuning(tuning);
+    return {state(), tuning};
+  }
 
   /// The instance. Throws state_error after Kokkos::finalize, and for an object that was moved from.
   const Space& space() const { return state().space("fanin::kokkos::space"); }
@@ -214,6 +244,108 @@ struct backend<kokkos<Space>> {
                         source(static_cast<const char*>(from), bytes));
       space.fence(call);
     });
+  }
+};
+
+/// What a tuning says nothing about is the object's.
+template <class Space>
+struct backend<kokkos_view<Space>> {
+ private:
+  using object = backend<kokkos<Space>>;
+  static typename object::handle_type of(const kokkos_view<Space>& view) { return view.state_; }
+  static bool is_dynamic(const kokkos_view<Space>& view) { return view.tuning_.schedule == schedule::dynamic; }
+
+ public:
+  using handle_type = kokkos_view<Space>;
+  using memory_type = typename object::memory_type;
+  static constexpr const char* name = object::name;
+
+  static handle_type handle(const kokkos_view<Space>& exec) { return exec; }
+
+  template <class F, class Composite>
+  static typename Composite::result_type reduce(handle_type view, const char* label, std::int64_t first,
+                                                std::int64_t count, const F& f, const Composite& c) {
+    if constexpr (detail::is_host_space<Space>) {
+      if (is_dynamic(view)) {
+        const Space& space = of(view)->space("fanin::parallel_reduce");
+        return detail::kokkos_reduce_chunks(space,
+                                            detail::kokkos_label(label, detail::kokkos_call::parallel_reduce).get(),
+                                            first, count, view.tuning_.chunk, f, c);
+      }
+    }
+    return object::reduce(of(view), label, first, count, f, c);
+  }
+
+  template <class F, class Composite>
+  static void reduce_into(handle_type view, const char* label, typename Composite::result_type* out, std::int64_t first,
+                          std::int64_t count, const F& f, const Composite& c) {
+    if constexpr (detail::is_host_space<Space>) {
+      *out = reduce(view, label, first, count, f, c);
+    } else {
+      object::reduce_into(of(view), label, out, first, count, f, c);
+    }
+  }
+
+  template <class F, class Composite>
+  static pending<typename Composite::result_type> reduce_async(handle_type view, const char* label, std::int64_t first,
+                                                               std::int64_t count, const F& f, const Composite& c) {
+    if constexpr (detail::is_host_space<Space>) {
+      return pending<typename Composite::result_type>(reduce(view, label, first, count, f, c));
+    } else {
+      return object::reduce_async(of(view), label, first, count, f, c);
+    }
+  }
+
+  template <class T, class Composite>
+  static typename Composite::result_type reduce_span(handle_type view, const char* label, const T* data,
+                                                     std::int64_t count, const Composite& c) {
+    return object::reduce_span(of(view), label, data, count, c);
+  }
+  template <class T, class Composite>
+  static void reduce_span_into(handle_type view, const char* label, typename Composite::result_type* out, const T* data,
+                               std::int64_t count, const Composite& c) {
+    object::reduce_span_into(of(view), label, out, data, count, c);
+  }
+  template <class T, class Composite>
+  static pending<typename Composite::result_type> reduce_span_async(handle_type view, const char* label, const T* data,
+                                                                    std::int64_t count, const Composite& c) {
+    return object::reduce_span_async(of(view), label, data, count, c);
+  }
+  template <class Put, class All, class Composite>
+  static void reduce_many_into(handle_type view, const char* label, const Put& put, const All& all,
+                               const Composite& c) {
+    object::reduce_many_into(of(view), label, put, all, c);
+  }
+
+  template <class F>
+  static void parallel_for(handle_type view, const char* label, std::int64_t first, std::int64_t count, const F& f) {
+    if constexpr (detail::is_host_space<Space>) {
+      if (is_dynamic(view)) {
+        const Space& space = of(view)->space("fanin::parallel_for");
+        detail::launch_alone(space, [&] {
+          detail::kokkos_for_chunks(space, detail::kokkos_label(label, detail::kokkos_call::parallel_for).get(), first,
+                                    count, view.tuning_.chunk, f);
+        });
+        return;
+      }
+    }
+    object::parallel_for(of(view), label, first, count, f);
+  }
+
+  static void synchronize(handle_type view) { object::synchronize(of(view)); }
+  static void check_memory(handle_type view, const void* pointer, const char* what) {
+    object::check_memory(of(view), pointer, what);
+  }
+  static memory_type memory(handle_type view) noexcept { return object::memory(of(view)); }
+  static void* allocate(handle_type view, std::size_t bytes) { return object::allocate(of(view), bytes); }
+  static void deallocate(const memory_type& memory, void* pointer, std::size_t bytes) noexcept {
+    object::deallocate(memory, pointer, bytes);
+  }
+  static void copy_to_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
+    object::copy_to_host(memory, to, from, bytes);
+  }
+  static void copy_from_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
+    object::copy_from_host(memory, to, from, bytes);
   }
 };
 
