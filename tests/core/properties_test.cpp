@@ -256,6 +256,26 @@ void expect_numbers(const fanin::md_index<Rank>& lower, const fanin::md_index<Ra
   RC_ASSERT(next == end);
 }
 
+/// Rows of a box whose indices fit 32 bits and whose numbers do not, as hosts walk through them.
+TEST(properties, rows_of_ints_beyond_32_bits) {
+  using call = fanin::detail::index_call<std::int32_t, void>;
+  const auto itself = [](std::int32_t i, std::int32_t j) { return fanin::md_index<2>{{i, j}}; };
+  constexpr std::int64_t extent = 100'000;
+  const fanin::detail::md_shape<2, fanin::iterate::right> shape({{-7, INT32_MAX - extent}}, {{extent, extent}},
+                                                                extent * extent);
+  const auto f = fanin::detail::called<call, 2>(itself);
+  for (const std::int64_t begin : {std::int64_t{0}, INT32_MAX - std::int64_t{50}, extent * extent - 100}) {
+    std::int64_t next = begin;
+    fanin::detail::for_stretches(
+        fanin::detail::md_functor<std::remove_const_t<decltype(f)>, 2, fanin::iterate::right>{shape, f}, begin,
+        begin + 100, [&](const auto& g, auto from, auto until) {
+          EXPECT_EQ(from, next);
+          for (; next < until; ++next) EXPECT_EQ(g(next), shape.index_of(next));
+        });
+    EXPECT_EQ(next, begin + 100);
+  }
+}
+
 /// The index that a number stands for, in boxes of few and of very many indices.
 RC_GTEST_PROP(properties, numbers_of_multidimensional_indices, ()) {
   constexpr std::size_t rank = 4;

@@ -367,7 +367,7 @@ TYPED_TEST(kokkos_host_fold, dynamic_schedules_visit_every_index_once) {
   EXPECT_THROW(exec.with({.schedule = fanin::schedule::dynamic, .chunk = -1}), fanin::invalid_argument);
 }
 
-/// The first half of the indices takes all the time.
+/// The first indices take all the time.
 struct slow_beginning {
   std::int64_t slow;
   std::thread::id* by;
@@ -381,9 +381,10 @@ struct slow_beginning {
 TYPED_TEST(kokkos_host_fold, dynamic_schedules_share_uneven_work) {
   fanin::kokkos<TypeParam> exec;
   if (exec.space().concurrency() < 2) GTEST_SKIP() << "one thread";
-  constexpr std::int64_t n = 64;
-  std::vector<std::thread::id> by(n);
-  const slow_beginning f{n / exec.space().concurrency(), by.data()};
+  constexpr std::int64_t slow = 32;  // the first thread's
+  const std::int64_t n = slow * exec.space().concurrency();
+  std::vector<std::thread::id> by(static_cast<std::size_t>(n));
+  const slow_beginning f{slow, by.data()};
   const auto threads_of_the_slow = [&] {
     std::set<std::thread::id> threads(by.begin(), by.begin() + f.slow);
     return threads.size();
