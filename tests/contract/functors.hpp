@@ -309,6 +309,10 @@ TYPED_TEST(functors, tags) {
       EXPECT_EQ(fanin::parallel_reduce(fanin::md_range<std::int32_t, in_plane>(this->exec(), {n / 7, 7}), f, sum),
                 2 * all);
       EXPECT_EQ(fanin::parallel_reduce(fanin::range(this->exec(), n), f, sum), 0);
+      // Tags say nothing of the index.
+      const std::int64_t high = std::int64_t{1} << 40;
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range<twice>(this->exec(), high, high + n), f, sum),
+                2 * (n * high + all));
       fanin::parallel_for(fanin::range<mark>(this->exec(), n), f);
       fanin::parallel_for(fanin::md_range<fanin::iterate::left, mark>(this->exec(), {n / 7, 7}), f);
       this->exec().synchronize();

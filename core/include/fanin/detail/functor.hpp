@@ -246,7 +246,9 @@ struct called_functor<F, index_call<Index, Tag>, std::index_sequence<D...>> {
     requires(takes_call<call, F, dimensions, State...>)
   FANIN_FUNCTION constexpr typename given_for_call<call, F, dimensions, State...>::type operator()(
       typename same<D, std::int64_t>::type... i, State&&... state) const {
-    if (((i < INT32_MIN || i > INT32_MAX) || ...)) __builtin_unreachable();
+    if constexpr (sizeof(Index) == 4) {  // ranges see to that; said here, loops over 64 bits become vectors, too
+      if (((i < INT32_MIN || i > INT32_MAX) || ...)) __builtin_unreachable();
+    }
     if constexpr (call::has_tag) {
       return f(Tag{}, static_cast<Index>(i)..., static_cast<State&&>(state)...);
     } else {
