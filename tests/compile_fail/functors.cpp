@@ -8,6 +8,7 @@
 // One functor that must be refused for each macro, and the nearest one that must not be.
 
 struct tag {};
+struct other_tag {};
 
 struct candidate {
 #if defined(BYTE_INDEX_OF_INTS)
@@ -16,6 +17,18 @@ struct candidate {
   double operator()(unsigned i) const { return i; }
 #elif defined(TAGGED)
   double operator()(tag, std::int64_t i) const { return static_cast<double>(i); }
+#elif defined(NARROW_INDEX_OF_ONE_TAG)
+  double operator()(tag, int i) const { return i; }
+  double operator()(other_tag, std::int64_t i) const { return static_cast<double>(i); }
+#elif defined(WIDE_INDEX_OF_ONE_TAG)
+  double operator()(tag, std::uint64_t i) const { return static_cast<double>(i); }
+  double operator()(other_tag, int i) const { return i; }
+#elif defined(GENERIC_INDEX_OF_ONE_TAG)
+  template <class Index>
+  auto operator()(tag, Index i) const {
+    return static_cast<double>(i << 1);
+  }
+  double operator()(other_tag, int i) const { return i; }
 #elif defined(ACCUMULATOR_BY_VALUE)
   void operator()(std::int64_t i, double acc) const { acc += static_cast<double>(i); }
 #elif defined(ACCUMULATOR_BY_REFERENCE)
@@ -55,7 +68,8 @@ fanin::tuple<double, double> use() {
 double use() {
   return fanin::parallel_reduce(fanin::range<std::int32_t>(fanin::serial{}, 10), candidate{}, fanin::sum<double>{});
 }
-#elif defined(TAGGED) || defined(WITHOUT_THE_TAG)
+#elif defined(TAGGED) || defined(WITHOUT_THE_TAG) || defined(NARROW_INDEX_OF_ONE_TAG) || \
+    defined(WIDE_INDEX_OF_ONE_TAG) || defined(GENERIC_INDEX_OF_ONE_TAG)
 double use() {
   return fanin::parallel_reduce(fanin::range<tag>(fanin::serial{}, 10), candidate{}, fanin::sum<double>{});
 }
