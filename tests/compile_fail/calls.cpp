@@ -69,6 +69,7 @@ void use() {
   fanin::axes<2>(fanin::md_range(exec, {3, 4}));
   fanin::axes<1, 1>(fanin::md_range(exec, {3, 4, 5}));
   fanin::axes<1, 0>(fanin::md_range(exec, {3, 4}));
+  fanin::axes<1>(fanin::md_range<std::int32_t>(exec, {3, 4}));
   fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane{}, fanin::finished(of_two{}, sum));
 
   fanin::reduce(exec, pointer, 10, sum);

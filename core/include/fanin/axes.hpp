@@ -139,6 +139,14 @@ auto axes(const md_range_policy<Exec, Rank, Order>& range) {
   }
 }
 
+/// Ints and tags are for one result.
+template <std::size_t... Axis, class Exec, std::size_t Rank, iterate Order, class Index, class Tag>
+  requires(!detail::index_call<Index, Tag>::is_plain)
+void axes(const md_range_policy<Exec, Rank, Order, Index, Tag>&) {
+  static_assert(detail::dependent_false<Exec>,
+                "fanin: axes<...> hands functors std::int64_t, and no tag: leave both out of md_range<...>");
+}
+
 /// The rows of an n x m matrix: n results, each of f(i, 0) .. f(i, m - 1). Integers of any type. As axes<1>.
 template <class Exec, detail::index_value Rows, detail::index_value Columns>
 auto rows(Exec&& exec, Rows n, Columns m) {
