@@ -43,7 +43,7 @@ NOT_PASSED = (
     "watching_block::finish > post",
     "watching_block::reduce > join_as_watched|result",
     # The compiler's work.
-    "check_array|check_reducers|check_functor|check_device_functor",
+    "check_array|check_reducers|check_functor|check_call|check_index|check_device_functor",
     # Numbers of a common range leave nothing in a spill.
     "publish > copy_by_threads",
     "gather_parcels > join_spills",

@@ -215,7 +215,11 @@ struct over<md_range_policy<Exec, Rank, Order, Index, Tag>> {
   }
   template <class F>
   static constexpr functor_type<F> functor(const range_type& range, const F& f) {
-    return {range.shape_, detail::called<call, Rank>(f)};
+    if constexpr (call::is_plain) {
+      return {range.shape_, f};
+    } else {
+      return {range.shape_, detail::called<call, Rank>(f)};
+    }
   }
 
  private:

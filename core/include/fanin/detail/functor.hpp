@@ -292,12 +292,8 @@ using index_type_of = typename index_of_functor<F>::type;
 template <class Call, std::size_t Rank, class F>
 using called_t = std::conditional_t<Call::is_plain, F, called_functor<F, Call, std::make_index_sequence<Rank>>>;
 template <class Call, std::size_t Rank, class F>
-constexpr decltype(auto) called(const F& f) {
-  if constexpr (Call::is_plain) {
-    return f;
-  } else {
-    return called_t<Call, Rank, F>{f};
-  }
+constexpr called_t<Call, Rank, F> called(const F& f) {
+  return {f};
 }
 
 }  // namespace fanin::detail

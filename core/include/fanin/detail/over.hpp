@@ -41,7 +41,11 @@ struct over<range_policy<Exec, Index, Tag>> {
   /// f as a functor of numbers.
   template <class F>
   static constexpr decltype(auto) functor(const range_type&, const F& f) {
-    return detail::called<call, 1>(f);
+    if constexpr (call::is_plain) {
+      return (f);
+    } else {
+      return detail::called<call, 1>(f);
+    }
   }
 };
 
