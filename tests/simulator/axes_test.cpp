@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/split/launch.cuh>
 #include <fanin/md_range.hpp>
 
 #include "contract/contract.hpp"
@@ -73,6 +74,57 @@ TEST(indices, of_32_bits) {
       EXPECT_EQ(visits, std::vector<std::int32_t>(static_cast<std::size_t>(n), 1));
     }
   }
+}
+
+/// Both launches over segments, with a list of so many pieces.
+template <class All, class Composite>
+std::vector<double> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
+                                         std::uint32_t capacity) {
+  namespace detail = fanin::detail;
+  std::vector<double> out(static_cast<std::size_t>(all.results), -1);
+  std::vector<detail::segment_piece> pieces(capacity);
+  std::vector<double> partials(capacity);
+  unsigned count = 0;
+  unsigned ticket = 7;
+  const detail::results_in_order<double> put{out.data()};
+  const detail::segments_list<double> list{&count, &ticket, pieces.data(), partials.data(), capacity};
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = 3;
+  config.blockDim.x = detail::threads_of_segments;
+  config.dynamicSmemBytes = detail::warp_size * sizeof(double);
+  config.stream = gpu.stream();
+  unsigned log_rows = 1;
+  const auto launch = [&](const void* kernel, std::vector<void*> arguments) {
+    EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
+  };
+  using put_type = detail::results_in_order<double>;
+  launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
+         {detail::argument(all), detail::argument(c), detail::argument(put), &log_rows, detail::argument(list)});
+  launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
+         {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
+  gpu.synchronize();
+  EXPECT_EQ(count, 0U);
+  return out;
+}
+
+/// Long segments that found no room in the list have the bits of those that did.
+TEST(segments, long_ones_beyond_the_list) {
+  const std::vector<std::int64_t> offsets =
+      offsets_of<std::int64_t>({4'097, 3, 20'000, 0, 70'000, 16'384, 16'385, 5'000'000, 900, 9'000}, 0);
+  std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, offsets.back(), {x.data()}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<double> with_room = reduce_with_room_for(gpu, all, c, 1'000);
+  EXPECT_EQ(reduce_with_room_for(gpu, all, c, 3), with_room);
+  std::vector<double> of_call(static_cast<std::size_t>(n));
+  fanin::parallel_reduce_into(of_call.data(), fanin::segments(gpu, offsets), number_at{x.data()}, fanin::sum<double>{});
+  gpu.synchronize();
+  EXPECT_EQ(of_call, with_room);
 }
 
 }  // namespace
