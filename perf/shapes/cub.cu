@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUB's sums of segments of one size, where it has them, else by offsets: of rows.
+// CUB's sums of segments: of rows as of one size, where it has them, else by offsets.
 
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -26,7 +26,7 @@ class cub_rows : public on_cuda<T> {
  public:
   explicit cub_rows(const problem<T>& of) : on_cuda<T>(of), temporary_(ask(of)) {}
 
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
     std::size_t bytes = bytes_;
     FANIN_PERF_CHECK(sum(temporary_.data(), bytes, of, f.x, out));
   }
@@ -38,6 +38,10 @@ class cub_rows : public on_cuda<T> {
   }
   cudaError_t sum(void* temporary, std::size_t& bytes, const problem<T>& of, const T* x, T* out) const {
     const auto n = of.of.n;
+    if (of.of.what == kind::segments) {
+      const std::int64_t* const offsets = this->offsets();
+      return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, offsets, offsets + 1, this->stream());
+    }
 #if CUB_MAJOR_VERSION > 3 || (CUB_MAJOR_VERSION == 3 && CUB_MINOR_VERSION >= 1)
     return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, static_cast<int>(of.of.m), this->stream());
 #else
@@ -59,7 +63,8 @@ void add_cub_wheel(registry& to) {
 void add_cub(registry& to) {
 #endif
   add_cub_version(to);
-  to.contenders.push_back(of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows}}));
+  to.contenders.push_back(
+      of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows, kind::segments}}));
 }
 
 }  // namespace fanin_perf::shapes

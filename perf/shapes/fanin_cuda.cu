@@ -14,7 +14,9 @@ template <class T>
 class fanin_cuda : public on_cuda<T> {
  public:
   explicit fanin_cuda(const problem<T>& of) : on_cuda<T>(of), exec_(this->stream()) {}
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_fanin(exec_, of, f, out); }
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    reduce_by_fanin(exec_, of, f, this->offsets(), out);
+  }
 
  private:
   fanin::cuda exec_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "shapes/fanin.hpp"
 #include "shapes/shape.hpp"
@@ -15,15 +16,16 @@ namespace {
 
 template <class T>
 struct on_host {
-  explicit on_host(const problem<T>&) {}
+  explicit on_host(const problem<T>& of) : offsets(of.of.offsets()) {}
   void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
+  std::vector<std::int64_t> offsets;
 };
 
 template <class T>
 struct fanin_serial : on_host<T> {
   using on_host<T>::on_host;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_fanin(fanin::serial(), of, f, out);
+    reduce_by_fanin(fanin::serial(), of, f, this->offsets.data(), out);
   }
 };
 
@@ -38,6 +40,13 @@ struct loops : on_host<T> {
         T sum = 0;
         for (std::int64_t j = 0; j < m; ++j) sum += f(i, j);
         out[i] = sum;
+      }
+    } else if (what == kind::segments) {
+      const std::int64_t* const at = this->offsets.data();
+      for (std::int64_t s = 0; s < n; ++s) {
+        T sum = 0;
+        for (std::int64_t k = at[s]; k < at[s + 1]; ++k) sum += f.x[k];
+        out[s] = sum;
       }
     } else if (what == kind::columns) {
       std::fill_n(out, m, T{0});

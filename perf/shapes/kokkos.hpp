@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plain Kokkos, as its users write sums of rows (a team each), of columns (an index each) and over two dimensions.
+// Plain Kokkos, as its users write sums of rows and segments (a team each), of columns (an index each) and over two
+// dimensions.
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -30,6 +31,26 @@ struct sum_row {
   }
 };
 
+template <class T, class Space>
+struct sum_segment {
+  element_of_segment<T> f;
+  const std::int64_t* offsets;
+  T* out;
+  using member = typename Kokkos::TeamPolicy<Space>::member_type;
+
+  struct add {
+    element_of_segment<T> f;
+    std::int64_t s;
+    KOKKOS_FUNCTION void operator()(std::int64_t k, T& sum) const { sum += f(s, k); }
+  };
+  KOKKOS_FUNCTION void operator()(const member& team) const {
+    const std::int64_t s = team.league_rank();
+    T sum = 0;
+    Kokkos::parallel_reduce(Kokkos::TeamThreadRange(team, offsets[s], offsets[s + 1]), add{f, s}, sum);
+    if (team.team_rank() == 0) out[s] = sum;
+  }
+};
+
 template <class T>
 struct sum_column {
   element_at<T> f;
@@ -49,11 +70,15 @@ struct sum_all {
 };
 
 template <class T, class Space>
-void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, T* out) {
+void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const std::int64_t* offsets,
+                      T* out) {
   const auto& [what, n, m] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_row<T, Space>{f, m, out});
+  } else if (what == kind::segments) {
+    const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
+    Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, offsets, out});
   } else if (what == kind::columns) {
     const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> all(space, 0, m);
     Kokkos::parallel_for(all, sum_column<T>{f, n, out});

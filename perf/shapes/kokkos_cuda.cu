@@ -13,7 +13,9 @@ template <class T>
 class kokkos_cuda : public on_cuda<T> {
  public:
   explicit kokkos_cuda(const problem<T>& of) : on_cuda<T>(of), space_(this->stream()) {}
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_kokkos(space_, of, f, out); }
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    reduce_by_kokkos(space_, of, f, this->offsets(), out);
+  }
 
  private:
   Kokkos::Cuda space_;

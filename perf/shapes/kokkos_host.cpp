@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "shapes/fanin.hpp"
 #include "shapes/kokkos.hpp"
@@ -19,7 +20,8 @@ using space = Kokkos::DefaultHostExecutionSpace;
 
 template <class T>
 struct on_threads {
-  explicit on_threads(const problem<T>&) {}
+  explicit on_threads(const problem<T>& of) : offsets(of.of.offsets()) {}
+  std::vector<std::int64_t> offsets;
   void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
 };
 
@@ -27,13 +29,17 @@ template <class T>
 struct fanin_kokkos : on_threads<T> {
   using on_threads<T>::on_threads;
   fanin::kokkos<space> exec;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_fanin(exec, of, f, out); }
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    reduce_by_fanin(exec, of, f, this->offsets.data(), out);
+  }
 };
 
 template <class T>
 struct plain_kokkos : on_threads<T> {
   using on_threads<T>::on_threads;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const { reduce_by_kokkos(space(), of, f, out); }
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+    reduce_by_kokkos(space(), of, f, this->offsets.data(), out);
+  }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "harness/cuda_check.hpp"
 #include "shapes/shape.hpp"
@@ -15,8 +16,15 @@ namespace fanin_perf::shapes {
 template <class T>
 class on_cuda {
  public:
-  explicit on_cuda(const problem<T>& of) : stream_(static_cast<cudaStream_t>(of.stream)) {}
+  explicit on_cuda(const problem<T>& of)
+      : stream_(static_cast<cudaStream_t>(of.stream)), offsets_(of.of.offsets().size() + 1) {
+    const std::vector<std::int64_t> host = of.of.offsets();
+    FANIN_PERF_CHECK(cudaMemcpyAsync(offsets_.data(), host.data(), host.size() * sizeof(std::int64_t),
+                                     cudaMemcpyHostToDevice, stream_));
+    FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
+  }
   cudaStream_t stream() const { return stream_; }
+  const std::int64_t* offsets() const { return offsets_.data(); }
   void read(T* to, const T* from, std::int64_t n) const {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(T);
     FANIN_PERF_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
@@ -25,6 +33,7 @@ class on_cuda {
 
  private:
   cudaStream_t stream_;
+  device_array<std::int64_t> offsets_;
 };
 
 }  // namespace fanin_perf::shapes

@@ -68,7 +68,7 @@ class case_data {
     const std::int64_t halo = of.what == kind::md ? 1 : 0;
     for (std::int64_t i = halo; i < of.n - halo; ++i) {
       for (std::int64_t j = halo; j < of.m - halo; ++j) {
-        const auto at = static_cast<std::size_t>(of.what == kind::rows ? i : of.what == kind::columns ? j : 0);
+        const auto at = static_cast<std::size_t>(of.what == kind::md ? 0 : of.what == kind::columns ? j : i);
         const auto value = static_cast<double>(x[i * of.m + j]);
         sums_[at] += value;
         magnitudes_[at] += std::abs(value);
@@ -195,7 +195,7 @@ shape parse_shape(std::string_view text) {
   const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
   if (colon == std::string_view::npos || by == std::string_view::npos || name == std::end(kind_names)) {
     throw std::invalid_argument(
-        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33 or md:512x512", text));
+        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512 or segments:2^20x16", text));
   }
   const shape found{static_cast<kind>(name - std::begin(kind_names)),
                     parse_extent(text.substr(colon + 1, by - colon - 1)), parse_extent(text.substr(by + 1))};

@@ -19,9 +19,9 @@
 
 namespace fanin_perf::shapes {
 
-/// A sum of each row, of each column, or of all but a halo of one around them.
-enum class kind { rows, columns, md };
-inline constexpr std::string_view kind_names[] = {"rows", "columns", "md"};
+/// A sum of each row, of each column, of all but a halo of one around them, or of each row again, by offsets.
+enum class kind { rows, columns, md, segments };
+inline constexpr std::string_view kind_names[] = {"rows", "columns", "md", "segments"};
 
 /// Of an array of n rows of m elements, which follow each other.
 struct shape {
@@ -30,9 +30,18 @@ struct shape {
   std::int64_t m = 1;
 
   std::int64_t elements() const { return n * m; }
-  std::int64_t results() const { return what == kind::rows ? n : what == kind::columns ? m : 1; }
+  std::int64_t results() const { return what == kind::md ? 1 : what == kind::columns ? m : n; }
+  /// Where segments begin, and the last one ends.
+  std::vector<std::int64_t> offsets() const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; what == kind::segments && i <= n; ++i) all.push_back(i * m);
+    return all;
+  }
   /// Read and written.
-  double bytes(std::size_t size) const { return static_cast<double>((elements() + results()) * std::int64_t(size)); }
+  double bytes(std::size_t size) const {
+    const std::int64_t of_offsets = what == kind::segments ? (n + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
+    return static_cast<double>((elements() + results()) * std::int64_t(size) + of_offsets);
+  }
   std::string text() const {
     return std::string(kind_names[static_cast<std::size_t>(what)]) + ":" + std::to_string(n) + "x" + std::to_string(m);
   }
@@ -44,6 +53,13 @@ struct element_at {
   const T* x;
   std::int64_t m;
   FANIN_PERF_FUNCTION T operator()(std::int64_t i, std::int64_t j) const { return x[i * m + j]; }
+};
+
+/// The k-th of all elements, whichever segment's it is.
+template <class T>
+struct element_of_segment {
+  const T* x;
+  FANIN_PERF_FUNCTION T operator()(std::int64_t, std::int64_t k) const { return x[k]; }
 };
 
 /// Arrays behind each other, so that calls rotate over more memory than caches hold, and room for results.
@@ -93,7 +109,7 @@ struct contender {
   std::string name;
   bool is_peer = true;  ///< that Fanin's rows get a ratio to
   bool waits = true;    ///< each call has ended when it returns
-  std::vector<kind> kinds{kind::rows, kind::columns, kind::md};
+  std::vector<kind> kinds{kind::rows, kind::columns, kind::md, kind::segments};
   maker<float> f32{};
   maker<double> f64{};
 
