@@ -71,6 +71,9 @@ void use() {
   fanin::axes<1, 0>(fanin::md_range(exec, {3, 4}));
   fanin::axes<1>(fanin::md_range<std::int32_t>(exec, {3, 4}));
   fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane{}, fanin::finished(of_two{}, sum));
+  fanin::parallel_reduce_into(std::span<const double>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_into(std::span<float>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_into(fanin::view<double, 2>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
 
   fanin::reduce(exec, pointer, 10, sum);
   fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});

@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <fanin/axes.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/finished.hpp>
+#include <fanin/view.hpp>
 
 #include "contract/contract.hpp"
 
@@ -234,6 +237,10 @@ TYPED_TEST(axes, large_accumulators) {
   }
 }
 
+struct element_number {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return i * 10 + j; }
+};
+
 struct element_of_matrix {
   const double* x;
   std::int64_t columns;
@@ -265,6 +272,67 @@ TYPED_TEST(axes, a_result_does_not_see_the_others) {
     EXPECT_TRUE(is_same(results[0][0][1], results[1][0][1])) << n << " x " << m;
     EXPECT_TRUE(is_same(results[0][1][1], results[1][1][1])) << n << " x " << m;
   }
+}
+
+/// Layers of a box to the places of a view, and rows to every second element, each at its own index; what lies between
+/// stays.
+TYPED_TEST(axes, destinations_of_any_layout) {
+  using exec_type = typename TypeParam::exec_type;
+  const fanin::sum<std::int64_t> sum;
+  constexpr std::int64_t n = 7;
+  constexpr std::int64_t m = 40;
+  const auto box = fanin::md_range(this->exec(), {-2, 0, 3}, {n - 2, 9, m + 3});
+  placed<std::int64_t, exec_type> plain(this->exec(), std::vector<std::int64_t>(n * m));
+  fanin::parallel_reduce_into(plain.data(), fanin::axes<1>(box), spatial_digit{}, sum);
+  const std::vector<std::int64_t> expected = plain.host();
+  constexpr std::int64_t strides[][2] = {{m, 1}, {1, n + 2}, {2 * m + 1, 2}, {1, -n}};
+  for (const auto& [of_row, of_column] : strides) {
+    const std::size_t room = 3 * n * m;
+    const std::int64_t first = of_column < 0 ? (m - 1) * n : 0;
+    placed<std::int64_t, exec_type> memory(this->exec(), std::vector<std::int64_t>(room, -1));
+    const fanin::view<std::int64_t, 2> out(memory.data() + first, {n, m}, {of_row, of_column});
+    fanin::parallel_reduce_into(out, fanin::axes<1>(box), spatial_digit{}, sum);
+    std::vector<std::int64_t> all(room, -1);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < m; ++j) {
+        all[static_cast<std::size_t>(first + i * of_row + j * of_column)] =
+            expected[static_cast<std::size_t>(i * m + j)];
+      }
+    }
+    EXPECT_EQ(memory.host(), all) << of_row << ", " << of_column;
+  }
+  // The destination's own dimensions: of the left order too.
+  const auto across = fanin::md_range<fanin::iterate::left>(this->exec(), {-2, 0, 3}, {n - 2, 9, m + 3});
+  placed<std::int64_t, exec_type> again(this->exec(), std::vector<std::int64_t>(n * m));
+  fanin::parallel_reduce_into(fanin::view<std::int64_t, 2>(again.data(), {n, m}), fanin::axes<1>(across),
+                              spatial_digit{}, sum);
+  EXPECT_EQ(again.host(), expected);
+
+  placed<std::int64_t, exec_type> two(this->exec(), std::vector<std::int64_t>(4, -1));
+  const fanin::view<std::int64_t, 1> second(two.data() + 1, {2}, {2});
+  const auto rows = fanin::rows(this->exec(), 2, 3);
+  const element_number f;
+  fanin::parallel_reduce_into("rows", second, rows, f, sum);
+  EXPECT_EQ(two.host(), (std::vector<std::int64_t>{-1, 3, -1, 33}));
+  fanin::parallel_reduce_into(std::span(two.data(), 2), rows, f, sum);
+  EXPECT_EQ(two.host(), (std::vector<std::int64_t>{3, 33, -1, 33}));
+
+  const auto refused = [&](const auto& out, const auto& range) {
+    try {
+      fanin::parallel_reduce_into(out, range, f, sum);
+    } catch (const fanin::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused(std::span(two.data(), 4), rows),
+            "fanin::parallel_reduce_into: the destination's extents are 4, and those of the indices that are left 2");
+  EXPECT_EQ(refused(fanin::view<std::int64_t, 1>(two.data(), {2}, {0}), rows),
+            "fanin::parallel_reduce_into: elements of the destination lie on each other; give one whose strides keep "
+            "them apart");
+  EXPECT_EQ(refused(fanin::view<std::int64_t, 1>(nullptr, {2}), rows),
+            "fanin::parallel_reduce_into: the destination: the array is null and has 2 elements");
+  EXPECT_EQ(refused(fanin::view<std::int64_t, 1>(nullptr, {0}), fanin::rows(this->exec(), 0, 3)), "");
 }
 
 TYPED_TEST(axes, nothing_left_writes_nothing_and_what_does_not_fit_is_refused) {

@@ -64,7 +64,8 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
   explicit axes_policy(const range_type& range)
       : handle_{range.handle()},
         results_{product(range, false)},
-        left_{bounds<axes::left_rank>(range, false), extents<axes::left_rank>(range, false), results_},
+        left_extents_{extents<axes::left_rank>(range, false)},
+        left_{bounds<axes::left_rank>(range, false), left_extents_, results_},
         count_{results_ == 0 ? 0 : product(range, true)},
         reduced_{bounds<axes::reduced_rank>(range, true), extents<axes::reduced_rank>(range, true), count_} {}
 
@@ -114,6 +115,7 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
 
   handle_type handle_;
   std::int64_t results_;
+  left_index left_extents_;
   detail::md_shape<axes::left_rank, Order> left_;
   std::int64_t count_;
   detail::md_shape<axes::reduced_rank, Order> reduced_;
@@ -168,7 +170,9 @@ struct many_over<axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>> {
   template <class... Reducer>
   using result_type = typename axes_result_of_all<axes, Reducer...>::type;
 
-  static std::int64_t results(const range_type& range) { return range.results(); }
+  static constexpr iterate order = Order;
+  /// Of the indices that are left, in declared order.
+  static md_index<axes::left_rank> left_extents(const range_type& range) { return range.left_extents_; }
   template <class F, class Composite>
   static constexpr bool check_functor() {
     return check_composite<F>(std::type_identity<typename Composite::plain_type>{});

@@ -3,9 +3,12 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/finished_composite.hpp>
@@ -13,6 +16,7 @@
 #include <fanin/detail/label.hpp>
 #include <fanin/detail/many.hpp>
 #include <fanin/detail/over.hpp>
+#include <fanin/detail/view_destination.hpp>
 #include <fanin/error.hpp>
 #include <fanin/pending.hpp>
 #include <fanin/range.hpp>
@@ -110,6 +114,36 @@ template <detail::range_of_many Range, class F, class... Reducer>
 void parallel_reduce_into(detail::one_of_many_t<Range, Reducer...>* out, const Range& range, const F& f,
                           const Reducer&... reducers) {
   fanin::parallel_reduce_into(nullptr, out, range, f, reducers...);
+}
+
+/// The same into an array of the rank and the extents that are left: a span, a container or a buffer for one index, a
+/// fanin::view, a Kokkos::View or what is shaped like mdspan for any number, of any layout; the result of an index
+/// stands at that index. Throws invalid_argument for other extents, elements that lie on each other, memory that the
+/// backend cannot reach, and misaligned elements, before anything runs.
+template <detail::range_of_many Range, class Out, class F, class... Reducer>
+  requires(detail::array<std::remove_cvref_t<Out>>)
+void parallel_reduce_into(detail::call_label label, Out&& out, const Range& range, const F& f,
+                          const Reducer&... reducers) {
+  using many = detail::many_over<Range>;
+  using object = typename many::execution_type;
+  using result = detail::one_of_many_t<Range, Reducer...>;
+  const auto all = many::composite_of(range, reducers...);
+  if constexpr (many::template check_functor<F, decltype(all)>()) {
+    const auto extents = many::left_extents(range);
+    constexpr std::size_t rank = std::tuple_size_v<std::remove_const_t<decltype(extents)>>;
+    if constexpr (detail::check_destination_type<std::remove_reference_t<Out>, result, rank>()) {
+      detail::with_destination<object, result, many::order>(
+          range.handle(), out, extents, range.results(), "fanin::parallel_reduce_into", [&](const auto& put) {
+            backend<object>::reduce_many_into(range.handle(), label.get(), put, many::functor(range, f), all);
+          });
+    }
+  }
+}
+
+template <detail::range_of_many Range, class Out, class F, class... Reducer>
+  requires(detail::array<std::remove_cvref_t<Out>>)
+void parallel_reduce_into(Out&& out, const Range& range, const F& f, const Reducer&... reducers) {
+  fanin::parallel_reduce_into(nullptr, std::forward<Out>(out), range, f, reducers...);
 }
 
 /// As parallel_reduce, with the same bits, but returns a fanin::pending before the value is there, whose get() waits

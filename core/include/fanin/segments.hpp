@@ -122,7 +122,8 @@ struct many_over<segments_policy<Exec, Offset>> {
   /// Where offsets alone say how many there are.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 62;
 
-  static std::int64_t results(const range_type& range) { return range.results(); }
+  static constexpr iterate order = iterate::right;
+  static md_index<1> left_extents(const range_type& range) { return {{range.results()}}; }
   template <class F, class Composite>
   static constexpr bool check_functor() {
     return check_composite<F>(std::type_identity<typename Composite::plain_type>{});
