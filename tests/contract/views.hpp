@@ -174,6 +174,20 @@ TYPED_TEST(views, of_one_and_of_four_dimensions) {
   EXPECT_EQ(fanin::reduce(this->exec(), block, fanin::sum<std::int32_t, std::int64_t>{}), of_block);
 }
 
+TYPED_TEST(views, of_one_and_of_several_dimensions_meet_as_they_lie) {
+  using exec_type = typename TypeParam::exec_type;
+  const std::vector<std::int32_t> host = view_elements();
+  placed<std::int32_t, exec_type> x(this->exec(), host);
+  const fanin::sum<std::int32_t, std::int64_t> sum;
+  const fanin::view<const std::int32_t, 2> across(x.data(), {20, 30}, {1, 20});
+  const fanin::view<const std::int32_t, 1> flat(x.data() + 700, {600});
+  std::int64_t expected = 0;
+  for (std::size_t at = 0; at < 600; ++at) expected += hundreds{}(host[at], host[700 + at]);
+  EXPECT_EQ(fanin::transform_reduce(this->exec(), across, flat, hundreds{}, sum), expected);
+  const fanin::view<const std::int32_t, 2> padded(x.data(), {20, 30}, {32, 1});
+  expect_invalid([&] { fanin::transform_reduce(this->exec(), padded, flat, hundreds{}, sum); }, "is not contiguous");
+}
+
 TYPED_TEST(views, what_cannot_be_reached_or_does_not_fit_is_refused) {
   using exec_type = typename TypeParam::exec_type;
   auto& exec = this->exec();

@@ -157,10 +157,8 @@ std::span<const element_t<X>> view_of(const X& xs, const char* call) {
                            " elements there are others (a part of a matrix, or one with padding); reduce a contiguous "
                            "copy of it, or its elements by index with fanin::parallel_reduce");
   };
-  if constexpr (tells_contiguous<X>) {
-    if (size != 0 && !detail::says_contiguous(xs)) refuse();
-  } else if constexpr (has_data_handle<X>) {
-    detail::check_elements<X>();
+  if constexpr (has_data_handle<X>) detail::check_elements<X>();
+  if constexpr (tells_contiguous<X> || has_data_handle<X> || (has_strides<X> && !known_contiguous<X>)) {
     if (size != 0 && !detail::says_contiguous(xs)) refuse();
   } else {
     static_assert(known_contiguous<X>,
