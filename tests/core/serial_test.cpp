@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -370,6 +371,33 @@ TEST(serial, each_of_many_results_is_combined_as_a_lone_one) {
         }
         EXPECT_EQ(columns, alone) << n << " x " << m;
       }
+    }
+  }
+}
+
+/// Some of these are more than a stack has.
+struct count_numbers {
+  struct counters {
+    std::int32_t of[65'536];
+  };
+  using value_type = std::int32_t;
+  using accumulator_type = counters;
+  using result_type = std::int32_t;
+  static counters identity() { return {}; }
+  static void fold(counters& acc, std::int32_t value, std::int64_t) { ++acc.of[value]; }
+  static void join(counters& into, const counters& from) {
+    for (std::size_t k = 0; k < std::size(into.of); ++k) into.of[k] += from.of[k];
+  }
+  static std::int32_t result(const counters& acc) { return acc.of[7]; }
+};
+
+TEST(serial, columns_of_accumulators_as_large_as_a_stack) {
+  const auto f = [](std::int64_t i, std::int64_t j) { return static_cast<std::int32_t>(i < 10 + j ? 7 : 65'535); };
+  for (const auto& exec : {lanes, left_to_right}) {
+    for (const std::int64_t m : {2, 12}) {
+      std::vector<std::int32_t> sevens(static_cast<std::size_t>(m));
+      fanin::parallel_reduce_into(sevens.data(), fanin::columns(exec, 30, m), f, count_numbers{});
+      for (std::int64_t j = 0; j < m; ++j) EXPECT_EQ(sevens[static_cast<std::size_t>(j)], 10 + j) << m;
     }
   }
 }

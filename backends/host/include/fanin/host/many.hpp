@@ -46,6 +46,10 @@ void fold_rows(const All& all, const Composite& c, std::int64_t begin, std::int6
   });
 }
 
+/// Whether as many accumulators as stand in a local array below are small beside a thread's stack.
+template <class Composite>
+inline constexpr bool fits_the_stack = sizeof(typename Composite::accumulator_type) <= 2048;
+
 /// How many of so many bytes' states of rows, at least a few.
 template <class Composite>
 constexpr std::int64_t rows_in(std::int64_t bytes) {
@@ -130,7 +134,7 @@ void fold_very_few_columns(const All& all, const Composite& c, std::int64_t begi
   });
 }
 
-/// Rows of which there are more, or of reducers with a state of their own.
+/// Rows of which there are more, or of reducers with a state of their own or a large one.
 template <class All, class Composite, class Use>
 void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
                        std::int64_t until, const Use& use) {
@@ -162,11 +166,14 @@ void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::i
     use(begin, place, fold_row(axes_row<const All&>{all, place}));
     return;
   }
+  constexpr bool may_be_local = has_plain_states<Composite> && fits_the_stack<Composite>;
   if constexpr (has_plain_states<Composite>) {
     if (all.count <= few_elements && until - from == all.count) {
       host::fold_rows(all, c, begin, end, few_elements, fold_row, use);
       return;
     }
+  }
+  if constexpr (may_be_local) {
     if (end - begin <= very_few_rows && !left_to_right) {
       host::fold_very_few_columns(all, c, begin, end - begin, from, until, use);
       return;
@@ -175,7 +182,7 @@ void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::i
   while (begin < end) {
     const bool are_many = end - begin > rows_at_once<Composite>;
     const std::int64_t n = std::min(end - begin, are_many ? rows_in_a_cache<Composite> : rows_at_once<Composite>);
-    if constexpr (has_plain_states<Composite>) {
+    if constexpr (may_be_local) {
       if (are_many) {
         host::fold_many_columns(all, c, begin, n, from, until, use);
       } else {
