@@ -309,6 +309,33 @@ void check_views(Exec& exec) {
   expect_sum(exec, long_rows, 125'000, beside);
 }
 
+/// Columns of accumulators of which not every thread shall have all.
+template <class Exec>
+void check_large_columns(const Exec& exec, std::int64_t threads) {
+  constexpr int bins = 32'768;
+  constexpr std::int64_t m = 300;
+  const std::int64_t n = 40 * threads;
+  std::vector<const int*> by(static_cast<std::size_t>(n * m));
+  const auto f = [&by](std::int64_t i, std::int64_t j) {
+    static thread_local const int of_thread = 0;
+    by[static_cast<std::size_t>(i * m + j)] = &of_thread;
+    return 1;
+  };
+  const auto ones = [](const counts<bins>& all) { return all.of[1]; };
+  std::vector<std::int64_t> out(m);
+  fanin::parallel_reduce_into(out.data(), fanin::columns(exec, n, m), f, fanin::finished(ones, histogram<bins>{}));
+  EXPECT_EQ(out, std::vector<std::int64_t>(m, n));
+  std::vector<const int*> in_rows;  // as if each column were a single thread's
+  for (std::int64_t i = 0; i < n; ++i) in_rows.insert(in_rows.end(), by.begin(), by.begin() + m);
+  EXPECT_EQ(by, in_rows);
+}
+
+TYPED_TEST(kokkos_space, threads_share_no_columns_of_large_accumulators) {
+  if constexpr (fanin::detail::is_host_space<TypeParam>) {
+    check_large_columns(fanin::kokkos<TypeParam>{}, TypeParam().concurrency());
+  }
+}
+
 TYPED_TEST(kokkos_space, views_are_arrays_whatever_their_layout) {
   fanin::kokkos<TypeParam> exec;
   check_views<TypeParam>(exec);

@@ -74,10 +74,11 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
   // 65,536 x 256 doubles two threads that share the columns took 11.2 ms, one thread 4.4, two that share the rows 2.9.
   constexpr std::int64_t many_beside = 8192;
   constexpr std::int64_t many_elements = 32;
+  // What the threads hold of columns which all of them share.
+  constexpr auto most_partials = static_cast<std::int64_t>((std::size_t{64} << 20) / sizeof(accumulator));
   const std::int64_t threads = state.threads();
-  const bool shares_elements = All::reduces_fastest
-                                   ? all.results < threads && all.count > many_elements * threads
-                                   : all.results < many_beside * threads && all.count > many_elements * threads;
+  const std::int64_t few = All::reduces_fastest ? threads : std::min(many_beside * threads, most_partials / threads);
+  const bool shares_elements = (all.results < threads || all.results < few) && all.count > many_elements * threads;
   if (!shares_elements || threads == 1) {
     const std::int64_t items = std::min(all.results, threads);
     Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
