@@ -18,7 +18,7 @@ namespace fanin_test {
 
 /// Lengths at the edges of what a lane, some lanes, a warp, a block and several blocks take; `few` of them, or many.
 inline std::vector<std::int64_t> segment_lengths(bool few) {
-  std::vector<std::int64_t> lengths{0,  1,     0,     0,      7,      8,      9,      63, 64,
+  std::vector<std::int64_t> lengths{0,  1,     0,     0,      7,      15,     16,     17, 63, 64,
                                     65, 4'096, 4'097, 16'384, 16'385, 32'768, 32'769, 3,  0};
   if (few) return lengths;
   lengths.push_back(300'007);

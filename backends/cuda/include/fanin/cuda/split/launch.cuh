@@ -59,9 +59,9 @@ void split_by_lanes(cuda_session& session, const Put& put, const All& all, const
   plan.launch.block_size = threads_of_split;
   const std::int64_t groups = threads_of_split >> log_lanes;
   constexpr int several = rows_in_flight<All, Composite>;
-  const std::int64_t lanes = std::int64_t{1} << log_lanes;
-  const bool is_crowded = several > 1 && all.count < 16 * lanes &&
-                          all.count % (elements_of_lane_in_flight<All> * lanes) != 0 &&
+  // Several rows at once where a row has few bytes for each lane.
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(typename Composite::accumulator_type));
+  const bool is_crowded = several > 1 && all.count * bytes < std::int64_t{32} << log_lanes &&
                           all.results >= 2 * several * groups * session.multiprocessors();
   plan.kernel = kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
@@ -142,7 +142,8 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
 template <class Put, class All, class Composite>
 void split_segments(cuda_session& session, const Put& put, const All& all, const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t most_pieces = 65'536;
+  constexpr std::int64_t most_pieces =
+      std::min<std::int64_t>(262'144, (std::int64_t{8} << 20) / std::int64_t{sizeof(accumulator)});
   cuda_plan plan;
   plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
@@ -162,7 +163,7 @@ void split_segments(cuda_session& session, const Put& put, const All& all, const
 
   segments_list<accumulator> list;
   list.capacity = static_cast<unsigned>(
-      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{threads_of_segments}));
+      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{most_pieces_of_segment}));
   constexpr std::size_t alignment = 256;
   const std::size_t bytes_before =
       (sizeof(segment_piece) * (list.capacity + std::size_t{1}) + alignment - 1) / alignment * alignment;

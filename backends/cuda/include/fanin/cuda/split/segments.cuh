@@ -21,16 +21,17 @@
 namespace fanin::detail {
 
 /// Up to how many elements a lane, eight lanes and a warp take.
-inline constexpr std::int64_t segment_of_lane = 8;
+inline constexpr std::int64_t segment_of_lane = 16;
 inline constexpr std::int64_t segment_of_group = 64;
 inline constexpr std::int64_t segment_of_warp = 4096;
 inline constexpr unsigned lanes_of_group = 8;
 inline constexpr unsigned threads_of_segments = 256;
+inline constexpr unsigned most_pieces_of_segment = 1024;
 
-/// Of a longer one: each thread of the block that joins them has one at most.
+/// Of a longer one.
 __device__ inline segment_cut cut_of_long(std::int64_t count) {
   constexpr std::int64_t least = 16'384;
-  const std::int64_t length = (count - 1) / threads_of_segments + 1;
+  const std::int64_t length = (count - 1) / most_pieces_of_segment + 1;
   return {length < least ? least : length};
 }
 
@@ -53,6 +54,7 @@ struct segments_list {
 template <class All>
 inline constexpr std::size_t words_of<segment_row<All>> =
     words_beside_extents<words_of<typename segment_row<All>::functor_type>, 2>;
+/// Not more: see elements_of_lane_in_flight.
 template <class All>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(units_in_flight<index_source<segment_row<const All&>>>(cuda_strategy::one_pass::recipe, false), 2, 4);
@@ -89,6 +91,16 @@ __device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
   return mine;
 }
 
+/// By a warp: the pieces of a long segment.
+template <class All, class List>
+__device__ void list_pieces(const All& all, std::int64_t row, const List& list) {
+  const std::int64_t count = all.row(all.place(row)).count();
+  const auto pieces = static_cast<unsigned>(cut_of_long(count).pieces(count));
+  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
+  for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) list.pieces[first + k] = {row, k, 0};
+}
+
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments)
     segments_by_warps_kernel(const All all, const Composite c, const Put put, unsigned log_rows,
@@ -102,10 +114,8 @@ __global__ void __launch_bounds__(threads_of_segments)
     const bool has_row = lane < 1u << log_rows && row < all.results;
     const std::int64_t count = has_row ? all.row(all.place(row)).count() : -1;
 
-    if (count > segment_of_warp) {
-      const auto pieces = static_cast<unsigned>(cut_of_long(count).pieces(count));
-      const unsigned first = atomicAdd(list.count, pieces);
-      for (unsigned k = 0; k < pieces && first + k < list.capacity; ++k) list.pieces[first + k] = {row, k, 0};
+    for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
+      list_pieces(all, base + take_lane_for_group(some, warp_size), list);
     }
     if (count >= 0 && count <= segment_of_lane) {
       const auto segment = all.row(all.place(row));
@@ -158,7 +168,11 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
       has_result = is_last != 0;
       if (has_result) {
         value = c.identity();
-        if (threadIdx.x < pieces) load_from_other_block(value, list.partials + first + threadIdx.x);
+        for (unsigned piece = threadIdx.x; piece < pieces; piece += blockDim.x) {
+          accumulator partial;
+          load_from_other_block(partial, list.partials + first + piece);
+          c.join(value, partial);
+        }
         combine_by_warp_shuffle(c, value, memory);
       }
     }
@@ -191,7 +205,7 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
         __syncthreads();
         if (threadIdx.x == 0) *memory = value;
         __syncthreads();
-        if (threadIdx.x == piece) of_thread = *memory;
+        if (threadIdx.x == piece % blockDim.x) c.join(of_thread, *memory);
         __syncthreads();
       }
       if (pieces > 1) {
