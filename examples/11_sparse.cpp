@@ -38,7 +38,7 @@ compressed_rows laplacian() {
 }
 
 template <class T>
-fanin::buffer<T> on_backend(const std::vector<T>& host) {
+fanin::buffer<T> stored(const std::vector<T>& host) {
   fanin::buffer<T> memory(host.size());
   memory.copy_from(host);
   return memory;
@@ -69,10 +69,10 @@ void measure(sizes* out, const fanin::buffer<std::int32_t>& offsets, const std::
 int main() {
   const compressed_rows host = laplacian();
   const std::size_t rows = host.offsets.size() - 1;
-  const auto offsets = on_backend(host.offsets);
-  const auto column = on_backend(host.column);
-  const auto value = on_backend(host.value);
-  const auto x = on_backend(std::vector<double>(rows, 0.5));
+  const auto offsets = stored(host.offsets);
+  const auto column = stored(host.column);
+  const auto value = stored(host.value);
+  const auto x = stored(std::vector<double>(rows, 0.5));
   fanin::buffer<double> y(rows);
   fanin::buffer<sizes> of_rows(rows);
   multiply(y.data(), offsets, column.data(), value.data(), x.data());

@@ -112,7 +112,7 @@ struct add_planar_ints {
 /// One functor with several calls; ranges say which.
 struct twice {};
 struct thrice {};
-struct planar {};
+struct planar_tag {};
 struct mark {};
 struct tagged_calls {
   std::int32_t* visits;
@@ -120,7 +120,7 @@ struct tagged_calls {
   FANIN_FUNCTION void operator()(thrice, int i, std::int64_t& sum) const { sum += std::int64_t{3} * i; }
   FANIN_FUNCTION void operator()(mark, std::int64_t i) const { ++visits[i]; }
   FANIN_FUNCTION void operator()(mark, std::int64_t i, std::int64_t j) const { ++visits[7 * i + j]; }
-  FANIN_FUNCTION std::int64_t operator()(planar, std::int32_t i, std::int32_t j) const { return 2 * (7 * i + j); }
+  FANIN_FUNCTION std::int64_t operator()(planar_tag, std::int32_t i, std::int32_t j) const { return 2 * (7 * i + j); }
   FANIN_FUNCTION std::int64_t operator()(std::int64_t) const { return 0; }
 };
 
@@ -310,7 +310,7 @@ TYPED_TEST(functors, tags) {
       const std::int64_t all = std::int64_t{n} * (n - 1) / 2;
       EXPECT_EQ(fanin::parallel_reduce(fanin::range<twice>(this->exec(), n), f, sum), 2 * all);
       EXPECT_EQ(fanin::parallel_reduce(fanin::range<thrice, std::int32_t>(this->exec(), 0, n), f, sum), 3 * all);
-      EXPECT_EQ(fanin::parallel_reduce(fanin::md_range<std::int32_t, planar>(this->exec(), {n / 7, 7}), f, sum),
+      EXPECT_EQ(fanin::parallel_reduce(fanin::md_range<std::int32_t, planar_tag>(this->exec(), {n / 7, 7}), f, sum),
                 2 * all);
       EXPECT_EQ(fanin::parallel_reduce(fanin::range(this->exec(), n), f, sum), 0);
       // Tags say nothing of the index.
