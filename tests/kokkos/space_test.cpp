@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -37,8 +38,11 @@ struct mean {
 template <int Bins>
 struct counts {
   std::int64_t of[Bins];
-  friend bool operator==(const counts&, const counts&) = default;
 };
+template <int Bins>
+[[maybe_unused]] bool operator==(const counts<Bins>& a, const counts<Bins>& b) {
+  return std::equal(a.of, a.of + Bins, b.of);
+}
 
 /// An accumulator of 8 * Bins bytes.
 template <int Bins>
