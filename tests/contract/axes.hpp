@@ -274,6 +274,28 @@ TYPED_TEST(axes, a_result_does_not_see_the_others) {
   }
 }
 
+struct small_number {
+  FANIN_FUNCTION std::int32_t operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::int32_t>((i * 31 + j * 7) % 100);
+  }
+};
+
+/// So many short ones that threads work on several at once.
+TYPED_TEST(axes, many_short_rows) {
+  using exec_type = typename TypeParam::exec_type;
+  for (const auto& [n, m] : std::vector<matrix_shape>{{20'003, 7}, {9'001, 20}}) {
+    placed<std::int32_t, exec_type> out(this->exec(), std::vector<std::int32_t>(static_cast<std::size_t>(n)));
+    fanin::parallel_reduce_into(out.data(), fanin::rows(this->exec(), n, m), small_number{},
+                                fanin::sum<std::int32_t>{});
+    std::vector<std::int32_t> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      expected.push_back(0);
+      for (std::int64_t j = 0; j < m; ++j) expected.back() += small_number{}(i, j);
+    }
+    EXPECT_EQ(out.host(), expected) << n << " x " << m;
+  }
+}
+
 /// Layers of a box to the places of a view, and rows to every second element, each at its own index; what lies between
 /// stays.
 TYPED_TEST(axes, destinations_of_any_layout) {
