@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A result for each row or column: the residual b - A x of a dense system in one launch, the largest element of each
-// column and its row, as a pivot search wants it, and the mean temperature of each layer of a grid.
+// column and its row, as a pivot search wants it, both bounds of each row, and the mean temperature of each layer of a
+// grid.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fanin/fanin.hpp>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -24,6 +26,11 @@ void pivots(fanin::value_index<double>* out, const double* a) {
   fanin::parallel_reduce_into(
       "pivots", out, fanin::columns(n, n),
       FANIN_LAMBDA(std::int64_t i, std::int64_t j) { return std::abs(a[i * n + j]); }, fanin::max_loc<double>{});
+}
+
+// The least and the largest element of each row of a matrix of any layout.
+void bounds(double* least, double* largest, const fanin::view<const double, 2>& a) {
+  fanin::reduce_into("bounds", std::tuple(least, largest), fanin::rows(a), fanin::min<double>{}, fanin::max<double>{});
 }
 
 // The mean of each layer k of a grid that lies as Fortran has it, x[i + nx * (j + ny * k)], without its halo.
@@ -70,15 +77,21 @@ int main() {
   fanin::buffer<fanin::value_index<double>> largest(n);
   residual(r.data(), matrix.data(), vector.data(), right.data());
   pivots(largest.data(), matrix.data());
+  fanin::buffer<double> lower(n);
+  fanin::buffer<double> upper(n);
+  bounds(lower.data(), upper.data(), {matrix.data(), {n, n}});
 
   // The product has lost the old element of row i in column n - 1 - i, and has -100 in its place.
   bool right_answers = true;
   const auto residuals = on_host(r);
   const auto pivot = on_host(largest);
+  const auto lower_bounds = on_host(lower);
+  const auto upper_bounds = on_host(upper);
   for (std::int64_t i = 0; i < n; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const double lost = static_cast<double>((i * 7 + (n - 1 - i) * 3) % 11) - 5;
     right_answers = right_answers && residuals[at] == 2 * (lost + 100);
+    right_answers = right_answers && lower_bounds[at] == -100 && upper_bounds[at] == 5;
     right_answers = right_answers && pivot[at].value == 100 && pivot[at].index == n - 1 - i;
   }
   std::printf("residual of row 0: %g; pivot of column 0: %g in row %lld\n", residuals[0], pivot[0].value,

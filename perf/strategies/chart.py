@@ -16,6 +16,7 @@ import matplotlib
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "fanin"
 matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: two thirds of the bytes
+matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans", "Verdana"]
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
 
 data = json.load(open(sys.argv[1], encoding="utf-8"))

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 // Fanin's headers give none of these warnings, wherever a compiler finds them, nor does this file.
@@ -45,9 +46,11 @@ void use() {
   const fanin::sum<double> sum;
   const std::vector<double> xs(10);
   const double* const pointer = xs.data();
+  const double matrix[3][4] = {};
 #if defined(WRONG)
   float out = 0;
   double many = 0;
+  const double cube[2][3][4] = {};
   fanin::range(exec, 10.5);
   fanin::parallel_reduce(10, value{}, sum);
   fanin::parallel_reduce_into(&out, fanin::range(exec, 10), value{}, sum);
@@ -74,6 +77,14 @@ void use() {
   fanin::parallel_reduce_into(std::span<const double>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(std::span<float>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(fanin::view<double, 2>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_into(std::tuple(&many, &many), fanin::rows(exec, 3, 4), in_plane{}, sum);
+  fanin::reduce(exec, fanin::columns(matrix), sum);
+  fanin::reduce_into(std::tuple(&many, &out), exec, fanin::rows(matrix), sum, sum);
+  fanin::rows(xs);
+  fanin::rows(cube);
+  fanin::axes<0, 3>(cube);
+  fanin::segments(matrix, std::span<const int>());
+  fanin::segments(xs, xs);
 
   fanin::reduce(exec, pointer, 10, sum);
   fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});
@@ -97,6 +108,7 @@ void use() {
   fanin::parallel_reduce_into(&out, fanin::rows(1, 4U), in_plane{}, sum);
   fanin::reduce(exec, std::span(pointer, 10), fanin::sum<bool, std::int64_t>{});
   fanin::reduce_into("sum", &out, exec, xs, sum);
+  fanin::reduce_into("rows", std::tuple(&out, std::span(&out, 3)), fanin::rows(matrix), sum, sum);
   fanin::reduce_into(nullptr, exec, xs, sum);  // which throws
   fanin::reduce_async("sum", xs, sum).get();
   fanin::transform_reduce("sum", exec, xs, square{}, sum);

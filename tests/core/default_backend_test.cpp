@@ -83,6 +83,19 @@ TEST_F(default_backend, has_rows_and_columns) {
   EXPECT_EQ(sums_of_rows_and_columns(3, 4), 6 + 2 * 406 + 3 * 806 + 4 * 300 + 5 * 303 + 6 * 306 + 7 * 309);
 }
 
+TEST_F(default_backend, reduces_rows_and_segments_of_arrays) {
+  fanin::buffer<std::int64_t> x(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  fanin::buffer<std::int32_t> offsets(std::vector<std::int32_t>{0, 4, 6});
+  fanin::buffer<std::int64_t> out(4);
+  const fanin::sum<std::int64_t> sum;
+  const fanin::view<const std::int64_t, 2> matrix(x.data(), {2, 3});
+  fanin::reduce_into(out.data(), fanin::rows(matrix), sum);
+  fanin::reduce_into("segments", std::span(out.data() + 2, 2), fanin::segments(x, offsets), sum);
+  std::vector<std::int64_t> host(4);
+  out.copy_to(host);
+  EXPECT_EQ(host, (std::vector<std::int64_t>{6, 15, 10, 11}));
+}
+
 TEST_F(default_backend, has_ranges_of_several_dimensions) {
   EXPECT_EQ(sum_of_places(3, 4), 4 * 100 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3));
   static_assert(std::is_same_v<decltype(fanin::md_range<fanin::iterate::left>({3, 4, 5})),

@@ -36,6 +36,7 @@ using fixtures = ::testing::Types<simulated>;
 }  // namespace fanin_test
 
 // The contract of many results, on the simulated device.
+#include "contract/arrays_of_many.hpp"
 #include "contract/axes.hpp"
 #include "contract/segments.hpp"
 

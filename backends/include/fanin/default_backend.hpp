@@ -141,13 +141,34 @@ detail::array_result_t<X, Reducer...> reduce(const X& xs, const Reducer&... redu
   return fanin::reduce(default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
+  requires(!detail::data_of_many<X>)
 void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>* out, const X& xs,
                  const Reducer&... reducers) {
   fanin::reduce_into(label.get(), out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
+  requires(!detail::data_of_many<X>)
 void reduce_into(detail::array_result_t<X, Reducer...>* out, const X& xs, const Reducer&... reducers) {
   fanin::reduce_into(out, default_execution(), xs, reducers...);
+}
+template <detail::data_of_many Data, class... Reducer>
+void reduce_into(detail::call_label label, detail::one_of_data_t<Data, Reducer...>* out, const Data& data,
+                 const Reducer&... reducers) {
+  fanin::reduce_into(label.get(), out, default_execution(), data, reducers...);
+}
+template <detail::data_of_many Data, class... Reducer>
+void reduce_into(detail::one_of_data_t<Data, Reducer...>* out, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(out, default_execution(), data, reducers...);
+}
+template <class Out, detail::data_of_many Data, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+void reduce_into(detail::call_label label, Out&& out, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(label.get(), std::forward<Out>(out), default_execution(), data, reducers...);
+}
+template <class Out, detail::data_of_many Data, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+void reduce_into(Out&& out, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(std::forward<Out>(out), default_execution(), data, reducers...);
 }
 template <detail::no_object X, class... Argument>
 detail::transform_result_t<X, Argument...> transform_reduce(detail::call_label label, const X& xs,

@@ -3,16 +3,20 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
+#include <fanin/detail/array.hpp>
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/destination.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/many.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/error.hpp>
 #include <fanin/md_range.hpp>
 
@@ -200,6 +204,186 @@ struct many_over<axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>> {
     } else {
       return false;
     }
+  }
+};
+
+}  // namespace detail
+
+/// An array of which some dimensions are reduced, with a result for each index of those that are left. Cheap to copy.
+/// Refers to the elements, which must outlive it and the calls' work.
+template <class T, std::size_t Rank, std::size_t... Axis>
+class axes_data {
+ public:
+  using axes = detail::axes_of<Rank, Axis...>;
+  using left_index = md_index<axes::left_rank>;
+  using reduced_index = md_index<axes::reduced_rank>;
+
+  /// Throws invalid_argument for a negative extent, and where their product does not fit 64 bits.
+  axes_data(const T* data, const md_index<Rank>& extents, const md_index<Rank>& strides)
+      : data_{data}, extents_{extents}, strides_{strides}, size_{detail::count_elements(extents, "fanin::axes")} {
+    detail::count_elements(left(extents), "fanin::axes");
+    detail::count_elements(reduced(extents), "fanin::axes");
+  }
+
+  /// How many results there are. 0 where any extent that is left is 0.
+  std::int64_t results() const { return detail::count_elements(left(extents_), "fanin::axes"); }
+  /// How many elements each of them is reduced from.
+  std::int64_t count() const { return detail::count_elements(reduced(extents_), "fanin::axes"); }
+
+ private:
+  friend struct detail::many_in<axes_data>;
+
+  static left_index left(const md_index<Rank>& of_all) { return some<axes::left_rank>(of_all, false); }
+  static reduced_index reduced(const md_index<Rank>& of_all) { return some<axes::reduced_rank>(of_all, true); }
+  template <std::size_t Some>
+  static md_index<Some> some(const md_index<Rank>& of_all, bool are_reduced) {
+    md_index<Some> picked{};
+    for (std::size_t at = 0; at < Some; ++at) picked[at] = of_all[axes::dimension(are_reduced, at)];
+    return picked;
+  }
+
+  const T* data_;
+  md_index<Rank> extents_;
+  md_index<Rank> strides_;
+  std::int64_t size_;
+};
+
+/// Reduces the dimensions Axis, counted from 0, of an array of 2 to 6 (a C array, a fanin::view, a Kokkos::View, what
+/// is shaped like mdspan, of any layout) for each index of the others: reduce_into(out, exec, axes<0, 2>(xs),
+/// reducers...). As axes<...> of an md_range with f(i, j, ...) = xs(i, j, ...): results stand at the destination with
+/// the last index that is left fastest, or, in a view, at their indices; `_loc` reducers give the place along the
+/// reduced axes, of equals the lexicographically least. Elements are walked through in the order of memory, unless a
+/// reducer sees indices along several reduced axes, so that the bits depend on the layout, too. Throws invalid_argument
+/// for extents that do not fit.
+template <std::size_t... Axis, detail::array X>
+auto axes(const X& xs) {
+  constexpr std::size_t rank = detail::strided_rank<X>;
+  static_assert(
+      rank >= 2,
+      "fanin: axes<...>, rows and columns reduce dimensions of an array of 2 to 6 whose strides can be told: a "
+      "fanin::view, a Kokkos::View, an mdspan, a C array");
+  if constexpr (rank >= 2) {
+    if constexpr (detail::check_axes<rank, Axis...>()) {
+      detail::check_elements<X>();
+      const md_index<rank> extents = detail::extents_of<rank>(xs, "fanin::axes");
+      const bool is_empty = detail::count_elements(extents, "fanin::axes") == 0;
+      return axes_data<detail::element_t<X>, rank, Axis...>(detail::data_of(xs), extents,
+                                                            is_empty ? md_index<rank>{} : detail::strides_of<rank>(xs));
+    }
+  }
+}
+
+/// The rows of a matrix: results for i of xs(i, 0), xs(i, 1), ... As axes<1>.
+template <detail::array X>
+auto rows(const X& xs) {
+  static_assert(detail::strided_rank<X> <= 2, "fanin: rows and columns are of an array of 2 dimensions; of more, axes");
+  return fanin::axes<1>(xs);
+}
+/// The columns of a matrix: results for j of xs(0, j), xs(1, j), ... As axes<0>.
+template <detail::array X>
+auto columns(const X& xs) {
+  static_assert(detail::strided_rank<X> <= 2, "fanin: rows and columns are of an array of 2 dimensions; of more, axes");
+  return fanin::axes<0>(xs);
+}
+
+namespace detail {
+
+template <class Axes, class... Reducer>
+inline constexpr bool finishes_with_left = false;
+template <class Axes, class G, class... R>
+inline constexpr bool finishes_with_left<Axes, finished_reducers<G, R...>> =
+    finishes_with_indices<G, std::make_index_sequence<Axes::left_rank>, axes_result_of_t<R, Axes::reduced_rank>...>;
+
+template <class T, std::size_t Rank, std::size_t... Axis>
+struct many_in<axes_data<T, Rank, Axis...>> {
+  using element_type = T;
+  using data_type = axes_data<T, Rank, Axis...>;
+  using axes = typename data_type::axes;
+  static constexpr std::size_t left_rank = axes::left_rank;
+  template <class... Reducer>
+  using result_type = typename axes_result_of_all<axes, Reducer...>::type;
+
+  static md_index<left_rank> left_extents(const data_type& data) { return data_type::left(data.extents_); }
+
+  template <class Exec>
+  static void check(const typename backend<Exec>::handle_type& handle, const data_type& data, const char* call) {
+    if (data.size_ == 0) return;
+    detail::check_strided<Exec>(handle, data.data_, data.extents_, data.strides_, data.size_, call);
+  }
+
+  /// Calls use(functor of rows, where they stand, composite): rows in the order of memory. At the destinations results
+  /// have these strides.
+  template <class... Result, class Use, class... Reducer>
+  static void with_rows(const data_type& data, const tuple<opened_destination<Result, left_rank>...>& to,
+                        const Use& use, const Reducer&... reducers) {
+    const auto left = walk_of_left<finishes_with_left<axes, Reducer...>>(data, to);
+    const auto reduced = walk_of_reduced(data, (sees_index<Reducer> || ...));
+    const std::int64_t results = data.results();
+    const auto put = detail::make_put<iterate::right>(to, left.extents, results, strides_of_results(left));
+    const auto along = [&]<std::size_t... Reduced>(std::index_sequence<Reduced...>) {
+      // Rank dimensions, of which the reduced ones are the last where these lie closer in memory, else the first.
+      using canonical = axes_of<Rank, Reduced...>;
+      const md_shape<axes::reduced_rank, iterate::right> declared({}, data_type::reduced(data.extents_), data.count());
+      const auto all = detail::make_axes_composite<canonical>(declared, reducers...);
+      strided_values<itself, Rank, T> values{{}, {{{data.data_}}}, {}};
+      for (std::size_t at = 0; at < left_rank; ++at) {
+        values.strides[0][canonical::dimension(false, at)] = left.strides[0][at];
+      }
+      for (std::size_t at = 0; at < axes::reduced_rank; ++at) {
+        values.strides[0][canonical::dimension(true, at)] = reduced.strides[0][at];
+      }
+      use(put,
+          axes_functor<strided_values<itself, Rank, T>, canonical, iterate::right>{
+              {{}, left.extents, results}, {{}, reduced.extents, data.count()}, results, data.count(), values},
+          all);
+    };
+    if (is_of_rows(left, reduced, results, data.count())) {
+      along(moved<left_rank>(std::make_index_sequence<axes::reduced_rank>{}));
+    } else {
+      along(std::make_index_sequence<axes::reduced_rank>{});
+    }
+  }
+
+ private:
+  template <std::size_t By, std::size_t... At>
+  static constexpr std::index_sequence<By + At...> moved(std::index_sequence<At...>) {
+    return {};
+  }
+
+  /// In the order of the data's memory and with the strides of the results, unless a function gets the indices.
+  template <bool AsDeclared, class... Result>
+  static auto walk_of_left(const data_type& data, const tuple<opened_destination<Result, left_rank>...>& to) {
+    const md_index<left_rank> extents = data_type::left(data.extents_);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const md_index<left_rank> strides[] = {data_type::left(data.strides_), get<I>(to).strides...};
+      strided_walk<left_rank, 1 + sizeof...(Result)> walk;
+      if constexpr (AsDeclared) {
+        walk.extents = extents;
+        for (std::size_t a = 0; a < 1 + sizeof...(Result); ++a) walk.strides[a] = strides[a];
+      } else {
+        walk = detail::make_walk(extents, strides, false, 1);
+      }
+      return walk;
+    }(std::index_sequence_for<Result...>{});
+  }
+  static auto walk_of_reduced(const data_type& data, bool in_order) {
+    const md_index<axes::reduced_rank> strides[] = {data_type::reduced(data.strides_)};
+    if (data.count() == 0) return strided_walk<axes::reduced_rank, 1>{};
+    return detail::make_walk(data_type::reduced(data.extents_), strides, in_order);
+  }
+  template <class Walk>
+  static auto strides_of_results(const Walk& left) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<md_index<left_rank>, sizeof...(I)>{left.strides[1 + I]...};
+    }(std::make_index_sequence<std::extent_v<decltype(left.strides)> - 1>{});
+  }
+  /// Whether neighbours in memory are of one row.
+  template <class Left, class Reduced>
+  static bool is_of_rows(const Left& left, const Reduced& reduced, std::int64_t results, std::int64_t count) {
+    if (results == 1 || count == 0) return true;
+    if (count == 1) return false;
+    return detail::magnitude(reduced.strides[0][axes::reduced_rank - 1]) <=
+           detail::magnitude(left.strides[0][left_rank - 1]);
   }
 };
 

@@ -11,32 +11,17 @@
 #include <utility>
 
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/destination.hpp>
 #include <fanin/detail/finished_composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
 #include <fanin/detail/many.hpp>
 #include <fanin/detail/over.hpp>
-#include <fanin/detail/view_destination.hpp>
 #include <fanin/error.hpp>
 #include <fanin/pending.hpp>
 #include <fanin/range.hpp>
 
 namespace fanin {
-
-namespace detail {
-
-template <class Result>
-void check_destination(const Result* out, const char* call) {
-  if (out == nullptr) {
-    throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");
-  }
-  if (reinterpret_cast<std::uintptr_t>(out) % alignof(Result) != 0) {
-    throw invalid_argument(std::string(call) + ": the destination's address is no multiple of its type's alignment, " +
-                           std::to_string(alignof(Result)) + " bytes");
-  }
-}
-
-}  // namespace detail
 
 /// Reduces f over a range with one or several reducers in one pass, and returns the result (several: a fanin::tuple).
 ///
@@ -118,10 +103,12 @@ void parallel_reduce_into(detail::one_of_many_t<Range, Reducer...>* out, const R
 
 /// The same into an array of the rank and the extents that are left: a span, a container or a buffer for one index, a
 /// fanin::view, a Kokkos::View or what is shaped like mdspan for any number, of any layout; the result of an index
-/// stands at that index. Throws invalid_argument for other extents, elements that lie on each other, memory that the
-/// backend cannot reach, and misaligned elements, before anything runs.
+/// stands at that index. For several results (of several reducers, or a fanin::tuple that finished(g, ...) gives) also
+/// a tuple, fanin's or std's, with one such array or pointer for each: std::tie(sums, maxima). Throws invalid_argument
+/// for other extents, elements that lie on each other, memory that the backend cannot reach, and misaligned elements,
+/// before anything runs.
 template <detail::range_of_many Range, class Out, class F, class... Reducer>
-  requires(detail::array<std::remove_cvref_t<Out>>)
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
 void parallel_reduce_into(detail::call_label label, Out&& out, const Range& range, const F& f,
                           const Reducer&... reducers) {
   using many = detail::many_over<Range>;
@@ -141,7 +128,7 @@ void parallel_reduce_into(detail::call_label label, Out&& out, const Range& rang
 }
 
 template <detail::range_of_many Range, class Out, class F, class... Reducer>
-  requires(detail::array<std::remove_cvref_t<Out>>)
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
 void parallel_reduce_into(Out&& out, const Range& range, const F& f, const Reducer&... reducers) {
   fanin::parallel_reduce_into(nullptr, std::forward<Out>(out), range, f, reducers...);
 }

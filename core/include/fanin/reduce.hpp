@@ -13,7 +13,10 @@
 
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/destination.hpp>
+#include <fanin/detail/functor.hpp>
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/many.hpp>
 #include <fanin/detail/strided.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
@@ -223,7 +226,7 @@ detail::array_result_t<X, Reducer...> reduce(Exec&& exec, const X& xs, const Red
 /// invalid_argument for a null `out`, a null xs with n > 0, and memory that the backend cannot reach, before any
 /// launch.
 template <class Exec, class X, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::data_of_many<X>)
 void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>* out, Exec&& exec, const X& xs,
                  const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
@@ -242,9 +245,64 @@ void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>
 }
 
 template <class Exec, class X, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
+  requires(execution<std::remove_cvref_t<Exec>> && !detail::data_of_many<X>)
 void reduce_into(detail::array_result_t<X, Reducer...>* out, Exec&& exec, const X& xs, const Reducer&... reducers) {
   fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), xs, reducers...);
+}
+
+namespace detail {
+
+/// Reduces data that give many results into a pointer, an array or a tuple of them.
+template <class Object, class Out, class Data, class... Reducer>
+void reduce_data(const typename backend<Object>::handle_type& handle, const char* label, Out& out, const Data& data,
+                 const Reducer&... reducers) {
+  using many = many_in<Data>;
+  constexpr const char* call = "fanin::reduce_into";
+  const auto opened = detail::open_destinations<Object, one_of_data_t<Data, Reducer...>>(
+      handle, out, many::left_extents(data), data.results(), iterate::right, call);
+  if (data.results() == 0) return;
+  many::template check<Object>(handle, data, call);
+  const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows, const Composite& all) {
+    if constexpr (detail::check_md_composite<typename Rows::functor_type, Rows::axes::rank>(
+                      std::type_identity<typename Composite::plain_type>{})) {
+      backend<Object>::reduce_many_into(handle, label, put, rows, all);
+    }
+  };
+  many::with_rows(data, opened, use, reducers...);
+}
+
+}  // namespace detail
+
+/// Reduces data that give many results, axes<...>(xs), rows(xs), columns(xs) and segments(xs, offsets): to a pointer,
+/// an array or a tuple of them, as parallel_reduce_into of a range of many results does. No element of the destination
+/// may be one of the data's. Where there are no results nothing is written, and `out` may be null.
+template <class Exec, detail::data_of_many Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(detail::call_label label, detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, const Data& data,
+                 const Reducer&... reducers) {
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  detail::reduce_data<std::remove_cvref_t<Exec>>(handle, label.get(), out, data, reducers...);
+}
+template <class Exec, detail::data_of_many Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, const Data& data,
+                 const Reducer&... reducers) {
+  fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), data, reducers...);
+}
+template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
+void reduce_into(detail::call_label label, Out&& out, Exec&& exec, const Data& data, const Reducer&... reducers) {
+  using many = detail::many_in<Data>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  if constexpr (detail::check_destination_type<std::remove_reference_t<Out>, detail::one_of_data_t<Data, Reducer...>,
+                                               many::left_rank>()) {
+    detail::reduce_data<std::remove_cvref_t<Exec>>(handle, label.get(), out, data, reducers...);
+  }
+}
+template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
+void reduce_into(Out&& out, Exec&& exec, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(nullptr, std::forward<Out>(out), std::forward<Exec>(exec), data, reducers...);
 }
 
 /// As reduce, with the same bits, but returns a fanin::pending before the value is there: see parallel_reduce_async. xs

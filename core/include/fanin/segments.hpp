@@ -3,9 +3,11 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -13,9 +15,11 @@
 
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/destination.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/many.hpp>
 #include <fanin/detail/segments_functor.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/error.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/parallel_reduce.hpp>
@@ -141,6 +145,91 @@ struct many_over<segments_policy<Exec, Offset>> {
   template <class F, class... R>
   static constexpr bool check_composite(std::type_identity<composite<R...>>) {
     return check_md_functor<F, 2, R...>();
+  }
+};
+
+}  // namespace detail
+
+/// Segments of an array. Cheap to copy. Refers to the elements and to the offsets, which must outlive it and the calls'
+/// work.
+template <class T, class Offset>
+class segments_data {
+ public:
+  segments_data(const T* data, std::int64_t size, std::int64_t stride, const Offset* offsets, std::int64_t results)
+      : data_{data}, size_{size}, stride_{stride}, offsets_{offsets}, results_{results} {}
+
+  /// How many segments there are, and results.
+  std::int64_t results() const noexcept { return results_; }
+
+ private:
+  friend struct detail::many_in<segments_data>;
+
+  const T* data_;
+  std::int64_t size_;
+  std::int64_t stride_;
+  const Offset* offsets_;
+  std::int64_t results_;
+};
+
+/// Segments of an array of one dimension: reduce_into(out, exec, segments(xs, offsets), reducers...). As the range with
+/// f(s, k) = xs[k], but what offsets say beyond xs is not there: nothing outside of it is read. Throws invalid_argument
+/// for no offsets at all.
+template <detail::array X, detail::array Offsets>
+auto segments(const X& xs, const Offsets& offsets) {
+  using offset = detail::element_t<Offsets>;
+  static_assert(detail::offset_value<offset>, "fanin: the offsets of segments are integers of 32 or 64 bits");
+  static_assert(detail::strided_rank<X> == 1, "fanin: segments are of an array of one dimension");
+  detail::check_elements<X>();
+  const auto all = detail::view_of(offsets, "fanin::segments");
+  if (all.empty()) {
+    throw invalid_argument(
+        "fanin::segments: there are no offsets; of n segments there are n + 1, of none there is one");
+  }
+  const auto extents = detail::extents_of<1>(xs, "fanin::segments");
+  const std::int64_t size = detail::count_elements(extents, "fanin::segments");
+  return segments_data<detail::element_t<X>, offset>(
+      detail::data_of(xs), size, size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), std::ssize(all) - 1);
+}
+
+namespace detail {
+
+/// The element of an index; which segment it is in does not matter.
+template <class T>
+struct value_of_segment {
+  const T* data;
+  std::int64_t stride;
+
+  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k * stride]; }
+};
+
+template <class T, class Offset>
+struct many_in<segments_data<T, Offset>> {
+  using element_type = T;
+  using data_type = segments_data<T, Offset>;
+  using axes = axes_of<2, 1>;
+  static constexpr std::size_t left_rank = 1;
+  template <class... Reducer>
+  using result_type = typename axes_result_of_all<axes, Reducer...>::type;
+
+  static md_index<1> left_extents(const data_type& data) { return {{data.results_}}; }
+
+  template <class Exec>
+  static void check(const typename backend<Exec>::handle_type& handle, const data_type& data, const char* call) {
+    detail::check_span<Exec>(handle, std::span(data.offsets_, static_cast<std::size_t>(data.results_ + 1)), call);
+    if (data.size_ == 0) return;
+    detail::check_strided<Exec, 1>(handle, data.data_, {{data.size_}}, {{data.stride_}}, data.size_, call);
+  }
+
+  template <class... Result, class Use, class... Reducer>
+  static void with_rows(const data_type& data, const tuple<opened_destination<Result, 1>...>& to, const Use& use,
+                        const Reducer&... reducers) {
+    const auto put = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return detail::make_put<iterate::right>(to, left_extents(data), data.results_, std::array{get<I>(to).strides...});
+    }(std::index_sequence_for<Result...>{});
+    use(put,
+        segments_functor<value_of_segment<T>, Offset>{
+            data.offsets_, data.results_, data.size_, {data.data_, data.stride_}},
+        detail::make_axes_composite<axes>(md_shape<1, iterate::right>{}, reducers...));
   }
 };
 

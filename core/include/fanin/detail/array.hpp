@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/many.hpp>
 #include <fanin/error.hpp>
 
 /// What reduce and transform_reduce take as an array, and how it says that its elements stand side by side.
@@ -131,7 +132,11 @@ constexpr bool check_array() {
       "fanin: where an array is wanted stands a pointer, which does not say how many elements there are: give "
       "std::span(pointer, n)");
   static_assert(
-      array<X> || std::is_pointer_v<X>,
+      !data_of_many<X>,
+      "fanin: axes<...>(xs), rows(xs), columns(xs) and segments(xs, offsets) give many results: reduce_into(out, "
+      "exec, data, reducers...)");
+  static_assert(
+      array<X> || std::is_pointer_v<X> || data_of_many<X>,
       "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "
       "a std::span, a fanin::buffer, a vector (of what lies on a device: a std::span of its raw pointer)");
   return array<X>;

@@ -216,6 +216,11 @@ template <class F, std::size_t Rank, class... Reducer>
 constexpr bool check_md_functor() {
   return detail::check_md_call<plain_call, F, Rank, Reducer...>();
 }
+/// The same with the reducers of a composite.
+template <class F, std::size_t Rank, template <class...> class Composite, class... Reducer>
+constexpr bool check_md_composite(std::type_identity<Composite<Reducer...>>) {
+  return detail::check_md_functor<F, Rank, Reducer...>();
+}
 
 /// The same for parallel_for.
 template <class Call, class F, std::size_t Rank>

@@ -19,9 +19,22 @@ concept range_of_many = requires { typename many_over<Range>::execution_type; };
 template <class Range, class... Reducer>
 using one_of_many_t = typename many_over<Range>::template result_type<Reducer...>;
 
+/// How a call goes over data that give many results: arrays of which some dimensions are reduced, and such. A kind of
+/// them specialises this.
+template <class Data>
+struct many_in;
+
+template <class Data>
+concept data_of_many = requires { typename many_in<Data>::element_type; };
+template <class Data, class... Reducer>
+using one_of_data_t = typename many_in<Data>::template result_type<Reducer...>;
+
 /// Where results go: one behind the other.
 template <class Result>
 struct results_in_order {
+  /// Whether a result has an address of its own.
+  static constexpr bool has_addresses = true;
+
   Result* to;
 
   constexpr Result* address(std::int64_t row) const { return to + row; }

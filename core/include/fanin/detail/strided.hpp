@@ -152,28 +152,32 @@ struct strided_walk {
   bool is_flat = true;  ///< one element behind the other in each array
 };
 
-/// By the greatest stride that any array has there.
+/// By the greatest stride that any of the first `leading` arrays has there.
 template <std::size_t Rank, std::size_t Arrays>
-std::uint64_t pace(const md_index<Rank> (&strides)[Arrays], std::size_t d) {
+std::uint64_t pace(const md_index<Rank> (&strides)[Arrays], std::size_t leading, std::size_t d) {
   std::uint64_t most = 0;
-  for (const md_index<Rank>& of_one : strides) {
-    const std::uint64_t stride = detail::magnitude(of_one[d]);
+  for (std::size_t a = 0; a < leading; ++a) {
+    const std::uint64_t stride = detail::magnitude(strides[a][d]);
     most = stride > most ? stride : most;
   }
   return most;
 }
 
 /// Of the extents, none of which is 0, and strides of arrays. Dimensions of one index are left out, those that lie
-/// behind each other in all arrays become one, and unless indices shall rise, the smallest stride comes last.
+/// behind each other in all arrays become one, and unless indices shall rise, the smallest stride of the first
+/// `leading` arrays comes last.
 template <std::size_t Rank, std::size_t Arrays>
 strided_walk<Rank, Arrays> make_walk(const md_index<Rank>& extents, const md_index<Rank> (&strides)[Arrays],
-                                     bool in_order) {
+                                     bool in_order, std::size_t leading = Arrays) {
+  const auto is_slower = [&](std::size_t d, std::size_t other) {
+    return detail::pace(strides, leading, other) < detail::pace(strides, leading, d);
+  };
   std::size_t dimensions[Rank]{};
   std::size_t count = 0;
   for (std::size_t d = 0; d < Rank; ++d) {
     if (extents[d] == 1) continue;
     std::size_t at = count++;
-    for (; !in_order && at > 0 && detail::pace(strides, dimensions[at - 1]) < detail::pace(strides, d); --at) {
+    for (; !in_order && at > 0 && is_slower(d, dimensions[at - 1]); --at) {
       dimensions[at] = dimensions[at - 1];
     }
     dimensions[at] = d;

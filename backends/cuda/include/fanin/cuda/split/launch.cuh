@@ -233,9 +233,10 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
     constexpr std::int64_t short_row = 512;
     constexpr std::int64_t row_of_warp = 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
-    if (all.results == 1) {
-      launch_each(session, handle.tuning, put, all, c);
-    } else if constexpr (!All::reduces_fastest) {
+    if constexpr (Put::has_addresses) {
+      if (all.results == 1) return launch_each(session, handle.tuning, put, all, c);
+    }
+    if constexpr (!All::reduces_fastest) {
       if (all.count <= short_column && all.results >= threads) {
         split_by_lanes(session, put, all, c, 0);
       } else {
@@ -246,9 +247,10 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
     } else {
       split_by_tiles(session, put, all, c, 1);
     }
-  } else if (takes_launch_each(all.results, all.count)) {
-    launch_each(session, handle.tuning, put, all, c);
   } else {
+    if constexpr (Put::has_addresses) {
+      if (takes_launch_each(all.results, all.count)) return launch_each(session, handle.tuning, put, all, c);
+    }
     split_by_block(session, put, all, c);
   }
 }
