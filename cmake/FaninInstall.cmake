@@ -16,6 +16,10 @@ if(FANIN_ENABLE_CUDA)
   list(APPEND fanin_targets fanin_cuda)
   list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/backends/cuda/include/")
 endif()
+if(FANIN_ENABLE_MPI)
+  list(APPEND fanin_targets fanin_mpi)
+  list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/backends/mpi/include/")
+endif()
 
 install(DIRECTORY ${fanin_header_dirs} "${fanin_generated_include_dir}/"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -20,6 +20,8 @@ endif()
 option(FANIN_ENABLE_CUDA "Build the CUDA backend (needs nvcc)" ${fanin_cuda_found})
 unset(fanin_cuda_found)
 
+option(FANIN_ENABLE_MPI "Build fanin::mpi, reductions over the ranks of MPI" OFF)
+
 set(FANIN_DEFAULT_BACKEND
     serial
     CACHE STRING "Backend of fanin::range(n): serial, kokkos or cuda")

@@ -46,7 +46,7 @@ done
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-ensure_packages "${tools[@]}" "${build_libraries[@]}" "${check_tools[@]}" "${browser[@]}"
+ensure_packages "${tools[@]}" "${build_libraries[@]}" "${ranks[@]}" "${check_tools[@]}" "${browser[@]}"
 ensure_venv "$root/scripts/requirements.txt"
 
 passed=0
@@ -107,7 +107,11 @@ test_preset() {
 format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 
 # The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
-preset_stage() { configure "$1" "-DFANIN_PYTHON=$venv/bin/python" && build "$1" && test_preset "$@"; }
+preset_stage() {
+  local options=("-DFANIN_PYTHON=$venv/bin/python")
+  if [[ $1 == host ]]; then options+=(-DFANIN_ENABLE_MPI=ON); fi
+  configure "$1" "${options[@]}" && build "$1" && test_preset "$@"
+}
 
 # What starts threads; and the simulated device's fibres, which are more threads than g++'s runtime takes.
 tsan_stage() {

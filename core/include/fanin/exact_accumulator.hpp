@@ -3,6 +3,7 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -97,6 +98,18 @@ class basic_exact_accumulator {
     }
     const signed_digits sum = leading();
     return detail::rounded_digits<T>(sum.digits, sum.is_negative, Lowest);
+  }
+
+  /// The digits, of which all but the last are from 0 to 2^32 - 1, and then 1 or 0 for an infinity, one of minus, a
+  /// NaN: the same for the same elements in any order. What several hold may be added up word by word.
+  static constexpr int word_count = Limbs + 3;
+  std::array<std::int64_t, word_count> words() const {
+    basic_exact_accumulator canonical = *this;
+    canonical.carry();
+    std::array<std::int64_t, word_count> all{};
+    std::copy_n(canonical.limb_, Limbs, all.begin());
+    for (unsigned flag = 0; flag < 3; ++flag) all[Limbs + flag] = canonical.flags() >> flag & 1;
+    return all;
   }
 
   /// The same bytes for the same elements in any order, on every machine.

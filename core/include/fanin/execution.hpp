@@ -49,6 +49,10 @@ concept execution = requires(Exec& exec) {
 
 namespace detail {
 
+/// Whether a backend's memory is the host's, and its blocking calls leave results and what functors throw there.
+template <class Exec>
+inline constexpr bool is_host_backend = false;
+
 template <class T>
 inline constexpr bool dependent_false = false;
 

@@ -107,6 +107,11 @@ class kokkos {
 };
 
 template <class Space>
+inline constexpr bool detail::is_host_backend<kokkos<Space>> = detail::is_host_space<Space>;
+template <class Space>
+inline constexpr bool detail::is_host_backend<kokkos_view<Space>> = detail::is_host_space<Space>;
+
+template <class Space>
 struct backend<kokkos<Space>> {
   using handle_type = detail::kokkos_state<Space>*;
   using memory_type = std::weak_ptr<detail::kokkos_state<Space>>;

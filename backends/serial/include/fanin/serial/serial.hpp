@@ -51,6 +51,9 @@ class serial {
 };
 
 template <>
+inline constexpr bool detail::is_host_backend<serial> = true;
+
+template <>
 struct backend<serial> {
   using handle_type = serial;
   using memory_type = serial;

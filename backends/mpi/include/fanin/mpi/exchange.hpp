@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fanin/mpi/mpi.hpp>
+
+#pragma GCC visibility push(default)
+
+/// What ranks hand each other of one call.
+namespace fanin::detail {
+
+/// A rank's part.
+struct rank_part {
+  std::vector<std::byte> gathered;    ///< joined in the order of the ranks
+  std::vector<std::uint64_t> summed;  ///< added up, modulo 2^64
+  bool has_failed = false;            ///< and what it has stands for no elements
+};
+/// Joins what a later rank has to what those before it have.
+using join_parts = std::function<void(std::byte* into, const std::byte* from)>;
+
+/// One call's exchange: all ranks begin them in the same order. It keeps its memory until it is done.
+class rank_exchange {
+ public:
+  rank_exchange() = default;
+  rank_exchange(const rank_exchange&) = delete;
+  rank_exchange& operator=(const rank_exchange&) = delete;
+  virtual ~rank_exchange() = default;
+
+  /// Whether the whole's part is there. Does not wait.
+  virtual bool is_done() = 0;
+  virtual void wait() = 0;
+  /// Of all ranks, when it is done.
+  const rank_part& whole() const { return whole_; }
+  /// How many ranks have failed.
+  std::int64_t failed() const { return failed_; }
+
+ protected:
+  rank_part whole_;
+  std::int64_t failed_ = 0;
+};
+
+/// Which form a call has, and with what.
+struct rank_call {
+  const char* name;
+  const char* label;
+  const char* reducers;
+};
+
+/// Throws state_error where MPI cannot be called from here, and where ranks make different calls, if they compare them.
+void check_rank_call(mpi_state& state, const rank_call& call);
+/// How many indices the ranks before this one have. Collective.
+std::int64_t indices_before(mpi_state& state, std::int64_t count);
+int ranks_of(const mpi_state& state) noexcept;
+/// Waits; `part` becomes the whole's. Gives how many ranks have failed.
+std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join);
+/// May return before it is done.
+std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, rank_part part, join_parts join);
+/// Throws rank_error.
+[[noreturn]] void throw_failed_ranks(const char* call, std::int64_t failed);
+
+}  // namespace fanin::detail
+
+#pragma GCC visibility pop

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fanin/fanin.hpp>
+#include <fanin/mpi/over.hpp>
+
+#include "support/data.hpp"
+
+/// Reductions over ranks: every test is run by all of them, whatever their number.
+namespace fanin_test {
+namespace {
+
+int rank_of_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+int size_of_world() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+/// Numbers of any magnitude and sign, the same on all ranks.
+double element(std::int64_t i) {
+  const std::uint64_t draw = mix(static_cast<std::uint64_t>(i));
+  return std::ldexp(static_cast<double>(draw >> 12) - 0x1p51, static_cast<int>(draw % 300) - 200);
+}
+struct element_at {
+  double operator()(std::int64_t i) const { return element(i); }
+};
+struct small_at {
+  std::int64_t operator()(std::int64_t i) const {
+    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100);
+  }
+};
+
+/// Where the parts of n indices begin, by a seed: uneven, some of them empty.
+std::vector<std::int64_t> drawn_split(std::int64_t n, int ranks, std::uint64_t seed) {
+  std::vector<std::int64_t> begins{0, n};
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::uint64_t draw = mix(seed * 1'000 + static_cast<std::uint64_t>(rank));
+    begins.push_back(draw % 4 == 0 ? 0 : static_cast<std::int64_t>(draw / 4 % static_cast<std::uint64_t>(n + 1)));
+  }
+  std::sort(begins.begin(), begins.end());
+  return begins;
+}
+struct own_part {
+  std::int64_t begin;
+  std::int64_t end;
+  own_part(std::int64_t n, const fanin::mpi& comm, std::uint64_t seed) {
+    const auto begins = drawn_split(n, comm.size(), seed);
+    begin = begins[static_cast<std::size_t>(comm.rank())];
+    end = begins[static_cast<std::size_t>(comm.rank()) + 1];
+  }
+};
+
+/// Of all ranks at once, and of groups of two and of three.
+std::vector<fanin::mpi_options> all_options() {
+  return {{}, {.gather_up_to = 2}, {.gather_up_to = 3, .check_calls = true}};
+}
+
+const fanin::serial exec;
+
+TEST(ranks, exact_sums_have_the_same_bits_for_every_split) {
+  const fanin::exact_sum<double> sum;
+  const fanin::exact_sum<float, double> of_floats;
+  const fanin::exact_sum<std::complex<double>> of_complex;
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    for (const std::int64_t n : {0, 1, 5, 1'000, 20'011}) {
+      const double expected = fanin::parallel_reduce(fanin::range(exec, n), element_at{}, sum);
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const own_part part(n, comm, seed);
+        const auto range = fanin::over(comm, fanin::range(exec, part.begin, part.end));
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(fanin::parallel_reduce("sum", range, element_at{}, sum)),
+                  std::bit_cast<std::uint64_t>(expected))
+            << n;
+        double into = 1;
+        fanin::parallel_reduce_into(&into, range, element_at{}, sum);
+        EXPECT_EQ(into, expected);
+        EXPECT_EQ(fanin::parallel_reduce_async(range, element_at{}, sum).get(), expected);
+        const auto both = fanin::parallel_reduce(
+            range,
+            [](std::int64_t i) {
+              return fanin::tuple<float, std::complex<double>>{{{float(i % 7)}, {{-element(i), element(i)}}}};
+            },
+            of_floats, of_complex);
+        EXPECT_EQ(fanin::get<0>(both), static_cast<double>(n / 7 * 21 + n % 7 * (n % 7 - 1) / 2));
+        EXPECT_EQ(fanin::get<1>(both), (std::complex<double>{expected == 0 ? 0.0 : -expected, expected}));
+      }
+    }
+  }
+}
+
+/// Infinities of one sign, of both, NaN, and sums that are negative, or too large for a double on the way.
+TEST(ranks, exact_sums_of_special_values) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<double>::max();
+  const auto sum = [&](double first, double last) {
+    const std::vector<double> mine{comm.rank() == 0 ? first : 0.0, comm.rank() + 1 == comm.size() ? last : 0.0};
+    return fanin::reduce(exec, fanin::over(comm, mine), fanin::exact_sum<double>{});
+  };
+  EXPECT_EQ(sum(infinity, 1), infinity);
+  EXPECT_EQ(sum(1, -infinity), -infinity);
+  EXPECT_TRUE(std::isnan(sum(infinity, -infinity)));
+  EXPECT_TRUE(std::isnan(sum(std::numeric_limits<double>::quiet_NaN(), 1)));
+  EXPECT_EQ(sum(-3, 1), -2);
+  EXPECT_EQ(sum(-0x1p-1074, 0), -0x1p-1074);
+  EXPECT_EQ(sum(largest, largest), infinity);
+  EXPECT_EQ(sum(largest, -largest), 0);
+  EXPECT_FALSE(std::signbit(sum(-1, 1)));
+}
+
+/// Digits of as many ranks as MPI can have: their sum is made here, as MPI would make it.
+TEST(ranks, digits_of_two_to_the_31_ranks) {
+  using words = fanin::detail::words_of<fanin::exact_accumulator>;
+  constexpr std::uint64_t ranks = (std::uint64_t{1} << 31) - 1;
+  for (const double x : {-0x1.fffffffffffffp+1000, 0x1.fffffffffffffp+900, -0x1.8p-1070, 1.0}) {
+    fanin::exact_accumulator one;
+    one.add(x);
+    std::uint64_t of_all[words::count];
+    words::put(one, of_all);
+    for (std::uint64_t& word : of_all) word *= ranks;
+    fanin::exact_accumulator expected;
+    std::int64_t rest = static_cast<std::int64_t>(ranks);
+    fanin::exact_accumulator power = one;
+    for (; rest > 0; rest /= 2) {
+      if (rest % 2 != 0) expected.merge(power);
+      const fanin::exact_accumulator same = power;
+      power.merge(same);
+    }
+    EXPECT_EQ(words::get(of_all).serialise(), expected.serialise()) << x;
+  }
+}
+
+/// Joined in the order of the ranks, of groups in the order of the groups: the same bits in each run.
+TEST(ranks, rounded_sums_are_joined_in_order) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    constexpr std::int64_t n = 10'007;
+    const auto begins = drawn_split(n, comm.size(), 3);
+    std::vector<double> sums;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      sums.push_back(
+          fanin::parallel_reduce(fanin::range(exec, begins[at], begins[at + 1]), element_at{}, fanin::sum<double>{}));
+    }
+    while (sums.size() > 1) {
+      std::vector<double> above;
+      const auto group =
+          comm.size() > options.gather_up_to ? static_cast<std::size_t>(options.gather_up_to) : sums.size();
+      for (std::size_t at = 0; at < sums.size(); ++at) {
+        if (at % group == 0) {
+          above.push_back(sums[at]);
+        } else {
+          above.back() += sums[at];
+        }
+      }
+      sums = above;
+    }
+    const own_part part(n, comm, 3);
+    for (int run = 0; run < 3; ++run) {
+      if (mix(static_cast<std::uint64_t>(run * 100 + comm.rank())) % 3 == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      const double sum = fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, part.begin, part.end)),
+                                                element_at{}, fanin::sum<double>{});
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(sum), std::bit_cast<std::uint64_t>(sums[0])) << options.gather_up_to;
+    }
+  }
+}
+
+/// A reducer of one's own, with a result and a large accumulator; a mean is not the mean of means.
+struct mean {
+  struct sums {
+    double sum;
+    std::int64_t count;
+    char padding[72];
+  };
+  using value_type = std::int64_t;
+  using accumulator_type = sums;
+  using result_type = double;
+  FANIN_FUNCTION sums identity() const { return {}; }
+  FANIN_FUNCTION void fold(sums& acc, std::int64_t value, std::int64_t) const {
+    acc.sum += static_cast<double>(value);
+    ++acc.count;
+  }
+  FANIN_FUNCTION void join(sums& into, const sums& from) const {
+    into.sum += from.sum;
+    into.count += from.count;
+  }
+  FANIN_FUNCTION double result(const sums& acc) const {
+    return acc.count == 0 ? 0 : acc.sum / static_cast<double>(acc.count);
+  }
+};
+
+TEST(ranks, every_kind_of_reducer_at_once) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    for (const std::int64_t n : {0, 1, 3, 500, 4'001}) {
+      const auto all = [&](const auto& range) {
+        return fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}, fanin::prod<std::uint64_t>{},
+                                      fanin::min<std::int64_t>{}, fanin::max_loc<std::int64_t>{},
+                                      fanin::min_loc<std::int64_t>{}, fanin::min_max_loc<std::int64_t>{},
+                                      fanin::lor<std::int64_t>{}, fanin::land<std::int64_t>{},
+                                      fanin::bor<std::uint64_t>{}, mean{}, fanin::exact_sum<double>{});
+      };
+      const own_part part(n, comm, static_cast<std::uint64_t>(n));
+      const auto whole = all(fanin::range(exec, -7, n - 7));
+      EXPECT_TRUE(all(fanin::over(comm, fanin::range(exec, part.begin - 7, part.end - 7))) == whole) << n;
+      const auto finished = fanin::parallel_reduce(
+          fanin::over(comm, fanin::range(exec, part.begin, part.end)), small_at{},
+          fanin::finished([](double of_all, std::int64_t most) { return of_all + 1'000.0 * static_cast<double>(most); },
+                          mean{}, fanin::max<std::int64_t>{}));
+      const auto expected =
+          fanin::parallel_reduce(fanin::range(exec, n), small_at{}, mean{}, fanin::max<std::int64_t>{});
+      EXPECT_EQ(finished, fanin::get<0>(expected) + 1'000.0 * static_cast<double>(fanin::get<1>(expected)));
+    }
+  }
+}
+
+/// Boxes of several dimensions, and functors that combine by themselves.
+TEST(ranks, boxes) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const own_part rows(40, comm, 9);
+  const auto range = fanin::over(comm, fanin::md_range(exec, {rows.begin, -3}, {rows.end, 20}));
+  const auto f = [](std::int64_t i, std::int64_t j, std::int64_t& sum, std::int64_t& most) {
+    sum += i * j;
+    most = std::max(most, i + j);
+  };
+  const auto [sum, most] = fanin::parallel_reduce(range, f, fanin::sum<std::int64_t>{}, fanin::max<std::int64_t>{});
+  EXPECT_EQ(sum, 780 * (190 - 6));
+  EXPECT_EQ(most, 39 + 19);
+}
+
+TEST(ranks, data_have_the_indices_of_the_whole) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    constexpr std::int64_t n = 3'001;
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < n; ++i) all.push_back(small_at{}(i));
+    const auto whole = fanin::reduce(exec, all, fanin::min_loc<std::int64_t>{}, fanin::sum<std::int64_t>{});
+    const own_part part(n, comm, 5);
+    const std::span<const std::int64_t> mine(all.data() + part.begin, static_cast<std::size_t>(part.end - part.begin));
+    const auto least = fanin::min_loc<std::int64_t>{};
+    const auto sum = fanin::sum<std::int64_t>{};
+    EXPECT_TRUE(fanin::reduce(exec, fanin::over(comm, mine), least, sum) == whole);
+    EXPECT_TRUE(fanin::reduce_async("data", exec, fanin::over(comm, mine), least, sum).get() == whole);
+    auto shifted = fanin::get<0>(whole);
+    shifted.index += 1'000'000;
+    fanin::value_index<std::int64_t> into{};
+    fanin::reduce_into(&into, exec, fanin::over(comm, mine, 1'000'000 + part.begin), least);
+    EXPECT_TRUE(into == shifted);
+    EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, mine), sum), fanin::get<1>(whole));
+  }
+}
+
+/// Got in another order than they were begun, dropped, and over two communicators in turn.
+TEST(ranks, results_that_come_later) {
+  for (const auto& options : all_options()) {
+    std::optional<fanin::mpi> comm(std::in_place, MPI_COMM_WORLD, options);
+    const fanin::mpi other(MPI_COMM_WORLD, options);
+    std::vector<fanin::pending<std::int64_t>> pendings;
+    const auto begin = [&](const fanin::mpi& over, std::int64_t n) {
+      const own_part part(n, over, static_cast<std::uint64_t>(n));
+      return fanin::parallel_reduce_async(fanin::over(over, fanin::range(exec, part.begin, part.end)), small_at{},
+                                          fanin::sum<std::int64_t>{});
+    };
+    const auto expected = [](std::int64_t n) {
+      return fanin::parallel_reduce(fanin::range(exec, n), small_at{}, fanin::sum<std::int64_t>{});
+    };
+    for (std::int64_t n = 0; n < 20; ++n) {
+      if (mix(static_cast<std::uint64_t>(n * 64 + comm->rank())) % 4 == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      pendings.push_back(begin(n % 3 == 0 ? other : *comm, n));
+      if (n % 5 == 4) (void)begin(*comm, 1'000 + n);  // which nobody gets
+    }
+    // Each rank in an order of its own, and one of them after the communicator has gone.
+    auto last = std::move(pendings.back());
+    pendings.pop_back();
+    const auto shift = static_cast<std::size_t>(comm->rank());
+    for (std::size_t k = 0; k < pendings.size(); ++k) {
+      const std::size_t at = (shift + k * 7) % pendings.size();
+      (void)pendings[at].ready();
+      EXPECT_EQ(pendings[at].get(), expected(static_cast<std::int64_t>(at)));
+    }
+    comm.reset();
+    EXPECT_EQ(last.get(), expected(19));
+  }
+}
+
+TEST(ranks, parts_of_a_communicator) {
+  MPI_Comm half = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, rank_of_world() % 2, -rank_of_world(), &half), MPI_SUCCESS);
+  std::int64_t sum = 0;
+  std::int64_t expected = 0;
+  {
+    const fanin::mpi comm(half);
+    sum = fanin::parallel_reduce(
+        fanin::over(comm, fanin::range(exec, 1)), [](std::int64_t) { return std::int64_t{1} + rank_of_world(); },
+        fanin::sum<std::int64_t>{});
+  }
+  MPI_Comm_free(&half);
+  for (int rank = rank_of_world() % 2; rank < size_of_world(); rank += 2) expected += 1 + rank;
+  EXPECT_EQ(sum, expected);
+}
+
+#if FANIN_HAS_KOKKOS
+/// Some ranks on Kokkos, the others on serial.
+TEST(ranks, of_several_backends) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const own_part part(30'000, comm, 2);
+  const fanin::exact_sum<double> sum;
+  const double expected = fanin::parallel_reduce(fanin::range(exec, 30'000), element_at{}, sum);
+  if (comm.rank() % 2 == 0) {
+    fanin::kokkos<Kokkos::DefaultHostExecutionSpace> threads;
+    EXPECT_EQ(fanin::parallel_reduce(fanin::over(comm, fanin::range(threads, part.begin, part.end)), element_at{}, sum),
+              expected);
+  } else {
+    EXPECT_EQ(fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, part.begin, part.end)), element_at{}, sum),
+              expected);
+  }
+}
+#endif
+
+/// The part of the last rank throws; nobody waits for it.
+TEST(ranks, a_part_that_throws) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    const bool fails = comm.rank() + 1 == comm.size();
+    const auto f = [fails](std::int64_t i) {
+      if (fails) throw std::domain_error("no such number");
+      return static_cast<double>(i);
+    };
+    const auto range = fanin::over(comm, fanin::range(exec, 10));
+    const auto call_all = [&](const auto& reducer) {
+      const auto refused = [&](const auto& call) {
+        try {
+          call();
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const std::domain_error&) {
+          EXPECT_TRUE(fails);
+        } catch (const fanin::rank_error& error) {
+          EXPECT_FALSE(fails);
+          EXPECT_NE(std::string(error.what()).find("over ranks: 1 rank has failed"), std::string::npos) << error.what();
+        }
+      };
+      refused([&] { (void)fanin::parallel_reduce(range, f, reducer); });
+      auto later = fanin::parallel_reduce_async(range, f, reducer);
+      refused([&] { (void)later.get(); });
+    };
+    call_all(fanin::sum<double>{});
+    call_all(fanin::exact_sum<double>{});
+    // The communicator goes on.
+    EXPECT_EQ(
+        fanin::parallel_reduce(range, [](std::int64_t) { return 1.0; }, fanin::sum<double>{}), 10.0 * comm.size());
+  }
+}
+
+TEST(ranks, different_calls_are_found) {
+  const fanin::mpi comm(MPI_COMM_WORLD, {.check_calls = true});
+  const auto range = fanin::over(comm, fanin::range(exec, 10));
+  if (comm.size() > 1) {
+    EXPECT_THROW(
+        (void)fanin::parallel_reduce(comm.rank() == 0 ? "one" : "another", range, element_at{}, fanin::sum<double>{}),
+        fanin::state_error);
+    const auto differ = [&] {
+      if (comm.rank() == 0) {
+        (void)fanin::parallel_reduce(range, element_at{}, fanin::sum<double>{});
+      } else {
+        (void)fanin::parallel_reduce(range, element_at{}, fanin::max<double>{});
+      }
+    };
+    EXPECT_THROW(differ(), fanin::state_error);
+  }
+  EXPECT_EQ(fanin::parallel_reduce(range, [](std::int64_t) { return 1; }, fanin::sum<int>{}), 10 * comm.size());
+}
+
+TEST(ranks, wrong_arguments) {
+  EXPECT_THROW(fanin::mpi(MPI_COMM_NULL), fanin::invalid_argument);
+  EXPECT_THROW(fanin::mpi(MPI_COMM_WORLD, {.gather_up_to = 1}), fanin::invalid_argument);
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const auto range = fanin::over(comm, fanin::range(exec, 10));
+  EXPECT_THROW(fanin::parallel_reduce_into(static_cast<double*>(nullptr), range, element_at{}, fanin::sum<double>{}),
+               fanin::invalid_argument);
+  const std::span<const double> null_elements(static_cast<const double*>(nullptr), 3);
+  EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, null_elements), fanin::sum<double>{}),
+               fanin::invalid_argument);
+  EXPECT_EQ(comm.size(), size_of_world());
+  EXPECT_EQ(comm.rank(), rank_of_world());
+}
+
+/// MPI is initialised for the main thread alone.
+TEST(ranks, another_thread_is_refused) {
+  int level = 0;
+  MPI_Query_thread(&level);
+  if (level >= MPI_THREAD_SERIALIZED) GTEST_SKIP() << "this MPI takes calls of any thread";
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  std::thread([&] {
+    EXPECT_THROW(
+        (void)fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 10)), element_at{}, fanin::sum<double>{}),
+        fanin::state_error);
+  }).join();
+}
+
+/// Many calls of forms and reducers drawn from a seed.
+TEST(ranks, a_thousand_rounds) {
+  const fanin::mpi flat(MPI_COMM_WORLD);
+  const fanin::mpi grouped(MPI_COMM_WORLD, {.gather_up_to = 2});
+  std::vector<std::function<void()>> later;
+  for (std::uint64_t round = 0; round < 1'000; ++round) {
+    const std::uint64_t draw = mix(round + 77);
+    const fanin::mpi& comm = draw % 2 == 0 ? flat : grouped;
+    const auto n = static_cast<std::int64_t>(draw / 2 % 50);
+    const own_part part(n, comm, round);
+    const auto range = fanin::over(comm, fanin::range(exec, part.begin, part.end));
+    const auto whole = fanin::range(exec, n);
+    const auto reduce = [&](const auto&... reducers) {
+      const auto expected = fanin::parallel_reduce(whole, small_at{}, reducers...);
+      if (draw / 100 % 3 == 0) {
+        auto pending = std::make_shared<fanin::pending<std::remove_const_t<decltype(expected)>>>(
+            fanin::parallel_reduce_async(range, small_at{}, reducers...));
+        later.push_back([pending, expected] { EXPECT_TRUE(pending->get() == expected); });
+      } else {
+        EXPECT_TRUE(fanin::parallel_reduce(range, small_at{}, reducers...) == expected);
+      }
+    };
+    switch (draw / 300 % 4) {
+      case 0: reduce(fanin::sum<std::int64_t>{}); break;
+      case 1: reduce(fanin::exact_sum<double>{}); break;
+      case 2: reduce(fanin::max_loc<std::int64_t>{}, fanin::exact_sum<double>{}); break;
+      default: reduce(mean{}); break;
+    }
+    if (later.size() > 10) {
+      std::rotate(later.begin(), later.begin() + flat.rank() % 5, later.end());
+      for (const auto& get : later) get();
+      later.clear();
+    }
+  }
+  for (const auto& get : later) get();
+}
+
+}  // namespace
+}  // namespace fanin_test
+
+int main(int argc, char** argv) {
+  // Before MPI there is none.
+  bool is_refused = false;
+  try {
+    const fanin::mpi comm(MPI_COMM_WORLD);
+  } catch (const fanin::state_error&) {
+    is_refused = true;
+  }
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  testing::InitGoogleTest(&argc, argv);
+  int failed = is_refused ? 0 : 1;
+  {
+#if FANIN_HAS_KOKKOS
+    const Kokkos::ScopeGuard kokkos(argc, argv);
+#endif
+    failed += RUN_ALL_TESTS();
+  }
+  // Red on any rank is red.
+  int anywhere = 0;
+  MPI_Allreduce(&failed, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return anywhere;
+}

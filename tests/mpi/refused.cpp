@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include <fanin/fanin.hpp>
+#include <fanin/mpi/over.hpp>
+
+// What does not go over ranks (WRONG), and the nearest that does.
+
+struct in_plane {
+  double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
+};
+struct on_line {
+  double operator()(std::int64_t i) const { return static_cast<double>(i); }
+};
+
+void use(const fanin::mpi& comm) {
+  const fanin::serial exec;
+  const fanin::sum<double> sum;
+#if defined(WRONG)
+  fanin::over(comm, fanin::rows(exec, 3, 4));
+  fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
+  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, fanin::min_loc<double>{});
+#else
+  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, sum);
+  fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 3)), on_line{}, fanin::min_loc<double>{});
+#endif
+}
