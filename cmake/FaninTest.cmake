@@ -30,6 +30,10 @@
 #       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
 #       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
 #
+#   fanin_ranks_environment
+#       What tests that start mpiexec have in their environment: Open MPI runs them as whoever the tester is, with more ranks
+#       than cores, on this machine alone, one thread each.
+#
 #   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex>... [LANGUAGE CUDA] [LIBS <library>...]
 #                               [DEFINITIONS <definition>...])
 #       Passes when the compiler refuses the source, and each regex matches a line with "error" in it. Of nvcc's passes
@@ -56,6 +60,18 @@ if(FANIN_ENABLE_CUDA)
     set(FANIN_CLANG "")
   endif()
 endif()
+
+set(fanin_ranks_environment
+    OMPI_ALLOW_RUN_AS_ROOT=1
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_plm=isolated
+    OMPI_MCA_btl=self,vader
+    OMPI_MCA_pml=ob1
+    OMPI_MCA_btl_vader_single_copy_mechanism=none
+    OMP_NUM_THREADS=1
+    OMP_PROC_BIND=false
+    KOKKOS_DISABLE_WARNINGS=1)
 
 set(fanin_test_support_dir "${CMAKE_CURRENT_LIST_DIR}")
 

@@ -118,15 +118,23 @@ class Outcome:
     cpu: float = 0
 
 
-def run_program(work, program, test_filter, number=0, most_cpu=600, all_of_them=False):
+# As in cmake/FaninTest.cmake.
+OF_RANKS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+def run_program(work, group, program, test_filter, number=0, most_cpu=600, all_of_them=False):
     """One program with one mutation, until the first test fails."""
-    environment = dict(os.environ, FANIN_MUTANT=str(number), GTEST_COLOR="no", RC_PARAMS="seed=1",
+    environment = dict(os.environ, **OF_RANKS, FANIN_MUTANT=str(number), GTEST_COLOR="no", RC_PARAMS="seed=1",
                        OMP_WAIT_POLICY="passive", OMP_PROC_BIND="false")
     path = find_program(work, program)
-    child = subprocess.Popen([path, f"--gtest_filter={test_filter}"], cwd=path.parent, env=environment, text=True,
+    launcher = ["mpiexec", "-n", str(group.ranks)] if group.ranks else []
+    end = signal.SIGTERM if group.ranks else signal.SIGKILL  # of which mpiexec tells the ranks
+    child = subprocess.Popen([*launcher, path, f"--gtest_filter={test_filter}"], cwd=path.parent, env=environment, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", start_new_session=True,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (most_cpu, most_cpu + 5)))
-    timer = threading.Timer(10 * most_cpu, lambda: os.killpg(child.pid, signal.SIGKILL))
+    timer = threading.Timer(10 * most_cpu, lambda: os.killpg(child.pid, end))
     timer.start()
     test, failed = "", []
     for line in child.stdout:
@@ -135,7 +143,7 @@ def run_program(work, program, test_filter, number=0, most_cpu=600, all_of_them=
         elif ": Failure" in line and test not in failed:
             failed.append(test)
             if not all_of_them:
-                os.killpg(child.pid, signal.SIGKILL)
+                os.killpg(child.pid, end)
                 break
     child.stdout.read()
     _, status, used = os.wait4(child.pid, 0)
@@ -152,7 +160,7 @@ def run_program(work, program, test_filter, number=0, most_cpu=600, all_of_them=
 
 def count_tests(work, program, test_filter):
     listed = subprocess.run([find_program(work, program), f"--gtest_filter={test_filter}", "--gtest_list_tests"],
-                            capture_output=True, text=True, check=True).stdout
+                            capture_output=True, text=True, check=True, env=dict(os.environ, **OF_RANKS)).stdout
     return sum(line.startswith("  ") for line in listed.splitlines())
 
 
@@ -162,18 +170,18 @@ def run_group(work, group, mutations, hunts, jobs):
     for program, test_filter in sorted({(one.program, one.filter) for one in mutations}):
         if count_tests(work, program, test_filter) == 0:
             sys.exit(f"{program} has no test {test_filter}.")
-        usual[program, test_filter] = outcome = run_program(work, program, test_filter)
+        usual[program, test_filter] = outcome = run_program(work, group, program, test_filter)
         if outcome.is_red:
             sys.exit(f"{program} {test_filter} fails with no mutation switched on: {outcome.how} in {outcome.test}.")
 
     def run_one(one):
         most_cpu = int(10 * usual[one.program, one.filter].cpu) + 20
-        outcome = run_program(work, one.program, one.filter, one.number, most_cpu)
+        outcome = run_program(work, group, one.program, one.filter, one.number, most_cpu)
         result = f"{outcome.how} in {outcome.test}, {outcome.cpu:.1f} s" if outcome.is_red else "SURVIVED"
         lines = [f"  {one.group} {one.number:3d}  {one.name}: {result}"]
         if hunts and not outcome.is_red:
             for program in group.programs:
-                other = run_program(work, program, "*-needed.*", one.number, 300, all_of_them=True)
+                other = run_program(work, group, program, "*-needed.*", one.number, 300, all_of_them=True)
                 if other.is_red:
                     lines.append(f"        {program}: {other.how} in {other.test}")
         print("\n".join(lines), flush=True)

@@ -29,5 +29,5 @@ esac
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-ensure_packages "${tools[@]}" "${build_libraries[@]}"
+ensure_packages "${tools[@]}" "${build_libraries[@]}" "${ranks[@]}"
 exec python3 "$root/scripts/mutate.py" "$root" "$@"

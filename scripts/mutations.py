@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lists of mutations, and the sources with them.
 
-tests/mutations has a folder for each group: what is built together. Its group.toml says which programs, and with which
-options of CMake; the other files hold mutations, each with
+tests/mutations has a folder for each group: what is built together. Its group.toml says which programs, with which
+options of CMake, and on how many ranks they run, if they do; the other files hold mutations, each with
     name   what the slip is, in words; no two the same
     at     a piece of the sources of device, core or backends, which stands there once (white space does not count)
     from   what of it is replaced, which stands there once; all of it if left out
@@ -60,13 +60,14 @@ class Group:
     name: str
     programs: list
     options: list
+    ranks: int
     mutations: list
 
 
 def read_group(folder):
     """The lists of one folder."""
     about = tomllib.loads((folder / "group.toml").read_text())
-    group = Group(folder.name, about["programs"], about.get("options", []), [])
+    group = Group(folder.name, about["programs"], about.get("options", []), about.get("ranks", 0), [])
     for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text()).get("mutation", []):
             if not {"name", "at", "to", "red"} <= set(entry) <= {"name", "at", "from", "to", "red", "file"}:

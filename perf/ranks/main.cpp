@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call over ranks costs beside MPI's own collectives: one number a rank, from call to result on every rank.
-// Run by mpirun. Writes a table; with an argument, JSON to that file, from rank 0.
+// What a call over ranks costs, from call to result on every rank: beside MPI's own collectives for one number a rank,
+// beside a loop and a collective, and a reproducible sum of two, for arrays. Run by mpirun.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
 
+#include "integer_vector.hpp"
+
 namespace {
 
-constexpr int series = 41;
-constexpr int calls = 200;  // of a series
+constexpr int series = 31;
+constexpr std::int64_t calls = 200;  // of a series, and fewer of many elements
 
 struct contender {
   std::string name;
@@ -33,7 +43,7 @@ double median_of(std::vector<double> times) {
 }
 
 /// All in turn in each series; what they give is looked at first.
-void measure(std::vector<contender>& all, double expected) {
+void measure(std::vector<contender>& all, double expected, std::int64_t calls_of_series) {
   for (const contender& one : all) {
     if (one.call() != expected) {
       std::fprintf(stderr, "%s gives a wrong sum\n", one.name.c_str());
@@ -44,12 +54,69 @@ void measure(std::vector<contender>& all, double expected) {
     for (contender& one : all) {
       MPI_Barrier(MPI_COMM_WORLD);
       const double begin = MPI_Wtime();
-      for (int k = 0; k < calls; ++k) one.call();
-      double time = (MPI_Wtime() - begin) * 1e6 / calls;
+      for (std::int64_t k = 0; k < calls_of_series; ++k) one.call();
+      double time = (MPI_Wtime() - begin) * 1e6 / static_cast<double>(calls_of_series);
       MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
       one.times.push_back(time);
     }
   }
+}
+
+/// Of so many bits that sums of 2^24 of them are doubles, however they are added.
+double element(std::int64_t i) {
+  const auto draw = static_cast<std::uint64_t>(i + 1) * 0x9e37'79b9'7f4a'7c15U;
+  return std::ldexp(static_cast<double>(static_cast<std::int64_t>(draw >> 36) - (1 << 27)), -20);
+}
+
+/// Contenders of one number a rank: what stands between MPI and the result.
+std::vector<contender> of_messages(const fanin::serial& exec, const fanin::mpi& comm, std::span<const double> data) {
+  constexpr std::size_t words = 72;
+  const double mine = data[0];
+  const auto sum_of_words = [mine](const auto& exchange) {
+    std::array<std::uint64_t, words> sums{};
+    sums[0] = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::ldexp(mine, 20)));
+    exchange(sums);
+    return std::ldexp(static_cast<double>(static_cast<std::int64_t>(sums[0])), -20);
+  };
+  return {{"MPI_Allreduce of a double",
+           [mine] {
+             double sum = 0;
+             MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+             return sum;
+           }},
+          {"MPI_Allreduce of 576 bytes",
+           [sum_of_words] {
+             return sum_of_words([](auto& sums) {
+               MPI_Allreduce(MPI_IN_PLACE, sums.data(), words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+             });
+           }},
+          {"MPI_Iallreduce of 576 bytes, MPI_Wait",
+           [sum_of_words] {
+             return sum_of_words([](auto& sums) {
+               MPI_Request request = MPI_REQUEST_NULL;
+               MPI_Iallreduce(MPI_IN_PLACE, sums.data(), words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, &request);
+               MPI_Wait(&request, MPI_STATUS_IGNORE);
+             });
+           }},
+          {"fanin sum, async", [&exec, &comm, data] {
+             return fanin::reduce_async(exec, fanin::over(comm, data), fanin::sum<double>{}).get();
+           }}};
+}
+
+/// Contenders of arrays.
+std::vector<contender> of_arrays(const fanin::serial& exec, const fanin::mpi& comm, std::span<const double> data) {
+  return {{"loop, MPI_Allreduce",
+           [data] {
+             double sum = 0;
+             for (const double x : data) sum += x;
+             MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+             return sum;
+           }},
+          {"integer vectors, two MPI_Allreduce", [data] { return sum_by_integer_vectors(data, MPI_COMM_WORLD); }},
+          {"fanin sum",
+           [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::sum<double>{}); }},
+          {"fanin exact_sum",
+           [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::exact_sum<double>{}); }}};
 }
 
 }  // namespace
@@ -58,52 +125,40 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int status = EXIT_SUCCESS;
   {
+    CLI::App app("Reductions over MPI's ranks, run by mpirun: medians, on rank 0");
+    std::int64_t elements = 1;
+    std::string path;
+    app.add_option("--elements", elements, "doubles of a rank")->check(CLI::Range(1, 1 << 20));
+    app.add_option("--json", path, "where to write the medians, too");
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      MPI_Finalize();
+      return app.exit(error);
+    }
     const fanin::serial exec;
     const fanin::mpi comm(MPI_COMM_WORLD);
-    const double mine = 1.5 + comm.rank();
-    const std::array<double, 1> data{mine};
-    const double expected = comm.size() * (1.5 + (comm.size() - 1) / 2.0);
-    constexpr int words = 72;
-    std::array<std::uint64_t, words> own{};
-    std::array<std::uint64_t, words> sums{};
-    std::vector<contender> all{
-        {"MPI_Allreduce of a double",
-         [&] {
-           double sum = 0;
-           MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-           return sum;
-         }},
-        {"MPI_Allreduce of 576 bytes",
-         [&] {
-           own[0] = static_cast<std::uint64_t>(2 * mine);
-           MPI_Allreduce(own.data(), sums.data(), words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-           return static_cast<double>(sums[0]) / 2;
-         }},
-        {"MPI_Iallreduce of 576 bytes, MPI_Wait",
-         [&] {
-           own[0] = static_cast<std::uint64_t>(2 * mine);
-           MPI_Request request = MPI_REQUEST_NULL;
-           MPI_Iallreduce(own.data(), sums.data(), words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, &request);
-           MPI_Wait(&request, MPI_STATUS_IGNORE);
-           return static_cast<double>(sums[0]) / 2;
-         }},
-        {"fanin sum", [&] { return fanin::reduce(exec, fanin::over(comm, data), fanin::sum<double>{}); }},
-        {"fanin exact_sum", [&] { return fanin::reduce(exec, fanin::over(comm, data), fanin::exact_sum<double>{}); }},
-        {"fanin sum, async",
-         [&] { return fanin::reduce_async(exec, fanin::over(comm, data), fanin::sum<double>{}).get(); }}};
-    measure(all, expected);
+    std::vector<double> data;
+    for (std::int64_t i = 0; i < elements; ++i) data.push_back(element(comm.rank() * elements + i));
+    double expected = 0;
+    for (std::int64_t i = 0; i < elements * comm.size(); ++i) expected += element(i);
+    std::vector<contender> all = of_arrays(exec, comm, data);
+    if (elements == 1) {
+      for (contender& one : of_messages(exec, comm, data)) all.push_back(std::move(one));
+    }
+    measure(all, expected, std::max<std::int64_t>(1, std::min(calls, (1 << 22) / elements)));
     if (comm.rank() == 0) {
-      std::string json = fmt::format("{{\n\"ranks\": {},\n\"unit\": \"us\",\n\"medians\": {{\n", comm.size());
+      nlohmann::ordered_json json{{"ranks", comm.size()}, {"elements", elements}, {"unit", "us"}};
       for (const contender& one : all) {
         const double time = median_of(one.times);
-        fmt::print("{:<38} {:>8.2f} us\n", one.name, time);
-        json += fmt::format(" \"{}\": {:.3f}{}\n", one.name, time, &one == &all.back() ? "" : ",");
+        fmt::print("{:<38} {:>10.2f} us\n", one.name, time);
+        json["medians"][one.name] = std::round(time * 1000) / 1000;
       }
-      json += "}\n}\n";
-      if (argc > 1) {
-        std::FILE* const file = std::fopen(argv[1], "w");
-        if (file == nullptr || std::fputs(json.c_str(), file) < 0 || std::fclose(file) != 0) {
-          std::fprintf(stderr, "%s cannot be written\n", argv[1]);
+      if (!path.empty()) {
+        std::ofstream file(path);
+        file << json.dump() << '\n';
+        if (!file.flush()) {
+          std::fprintf(stderr, "%s cannot be written\n", path.c_str());
           status = EXIT_FAILURE;
         }
       }

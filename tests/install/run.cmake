@@ -77,7 +77,7 @@ if(STEP STREQUAL "prefix")
   run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${stage}/installed" --config "${CONFIG}")
   file(RENAME "${stage}/installed" "${prefix}")
   check_no_paths("${prefix}")
-  foreach(consumer IN ITEMS application plain subdirectory)
+  foreach(consumer IN ITEMS application plain ranks subdirectory)
     file(COPY "${SOURCE_DIR}/tests/install/${consumer}" DESTINATION "${sources}")
   endforeach()
 
@@ -110,6 +110,12 @@ elseif(STEP STREQUAL "application")
     message(FATAL_ERROR "Configured for ${BACKEND}, the application did not say so.")
   endif()
 
+elseif(STEP STREQUAL "ranks")
+  build_consumer(ranks)
+  check_no_paths("${build}")
+  file(READ "${build}/mpiexec" mpiexec)
+  run("${mpiexec}" -n 3 "${build}/ranks")
+
 elseif(STEP STREQUAL "unknown_backend")
   configure("${sources}/plain" "${stage}/build-unknown" "-DCMAKE_PREFIX_PATH=${prefix}"
             -DFANIN_DEFAULT_BACKEND=abacus)
@@ -128,6 +134,10 @@ elseif(STEP STREQUAL "subdirectory")
   file(COPY "${sources}/plain/" DESTINATION "${sources}/serial_only")
   build_consumer(serial_only)
   run("${build}/plain")
+  configure("${sources}/ranks" "${stage}/build-serial_ranks" "-DCMAKE_PREFIX_PATH=${prefix}")
+  if(configured OR NOT output MATCHES "The component mpi is wanted; the Fanin in .* was built without it")
+    message(FATAL_ERROR "A component that was not built must be refused in words.")
+  endif()
 
 elseif(STEP STREQUAL "subdirectory_with_cuda")
   configure("${sources}/subdirectory" "${stage}/build-subdirectory_with_cuda" "-DFANIN_SOURCE_DIR=${SOURCE_DIR}"

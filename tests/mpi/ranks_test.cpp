@@ -45,6 +45,12 @@ double element(std::int64_t i) {
 struct element_at {
   double operator()(std::int64_t i) const { return element(i); }
 };
+/// Of one magnitude, so that every order of additions rounds otherwise.
+struct unit_at {
+  double operator()(std::int64_t i) const {
+    return std::ldexp(static_cast<double>(mix(static_cast<std::uint64_t>(i)) >> 11), -53);
+  }
+};
 struct small_at {
   std::int64_t operator()(std::int64_t i) const {
     return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100);
@@ -109,6 +115,44 @@ TEST(ranks, exact_sums_have_the_same_bits_for_every_split) {
   }
 }
 
+TEST(ranks, exact_products_have_the_same_bits_for_every_split) {
+  constexpr std::int64_t n = 3'001;
+  std::vector<double> x;
+  std::vector<double> y;
+  std::vector<float> z;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.push_back(element(i));
+    y.push_back(element(n - i / 2));
+    z.push_back(static_cast<float>(std::ldexp(element(i), -40)));
+  }
+  const double dot = fanin::exact_dot(exec, x, y);
+  const double square = fanin::exact_norm2_squared(exec, x);
+  const float of_floats = fanin::exact_norm2_squared(exec, z);
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    const fanin::mpi other(MPI_COMM_WORLD);
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const own_part part(n, comm, seed);
+      const auto mine = [&](const auto& of) {
+        return std::span(of.data() + part.begin, static_cast<std::size_t>(part.end - part.begin));
+      };
+      EXPECT_EQ(fanin::exact_dot(exec, fanin::over(comm, mine(x)), fanin::over(comm, mine(y))), dot);
+      EXPECT_EQ(fanin::exact_norm2_squared(exec, fanin::over(comm, mine(x))), square);
+      EXPECT_EQ(fanin::exact_norm2_squared(exec, fanin::over(comm, mine(z))), of_floats);
+    }
+    EXPECT_THROW((void)fanin::exact_dot(exec, fanin::over(comm, x), fanin::over(other, y)), fanin::invalid_argument);
+    const auto differ = [&] {
+      (void)fanin::exact_dot(exec, fanin::over(comm, x),
+                             fanin::over(comm, std::span(y).first(comm.rank() == 0 ? 5 : n)));
+    };
+    if (comm.rank() == 0) {
+      EXPECT_THROW(differ(), fanin::invalid_argument);
+    } else {
+      EXPECT_THROW(differ(), fanin::rank_error);
+    }
+  }
+}
+
 /// Infinities of one sign, of both, NaN, and sums that are negative, or too large for a double on the way.
 TEST(ranks, exact_sums_of_special_values) {
   const fanin::mpi comm(MPI_COMM_WORLD);
@@ -121,7 +165,11 @@ TEST(ranks, exact_sums_of_special_values) {
   EXPECT_EQ(sum(infinity, 1), infinity);
   EXPECT_EQ(sum(1, -infinity), -infinity);
   EXPECT_TRUE(std::isnan(sum(infinity, -infinity)));
-  EXPECT_TRUE(std::isnan(sum(std::numeric_limits<double>::quiet_NaN(), 1)));
+  EXPECT_EQ(sum(infinity, infinity), infinity);
+  EXPECT_EQ(sum(-infinity, -infinity), -infinity);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(sum(nan, 1)));
+  EXPECT_TRUE(std::isnan(sum(nan, nan)));
   EXPECT_EQ(sum(-3, 1), -2);
   EXPECT_EQ(sum(-0x1p-1074, 0), -0x1p-1074);
   EXPECT_EQ(sum(largest, largest), infinity);
@@ -161,7 +209,7 @@ TEST(ranks, rounded_sums_are_joined_in_order) {
     for (int rank = 0; rank < comm.size(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       sums.push_back(
-          fanin::parallel_reduce(fanin::range(exec, begins[at], begins[at + 1]), element_at{}, fanin::sum<double>{}));
+          fanin::parallel_reduce(fanin::range(exec, begins[at], begins[at + 1]), unit_at{}, fanin::sum<double>{}));
     }
     while (sums.size() > 1) {
       std::vector<double> above;
@@ -181,8 +229,8 @@ TEST(ranks, rounded_sums_are_joined_in_order) {
       if (mix(static_cast<std::uint64_t>(run * 100 + comm.rank())) % 3 == 0) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
-      const double sum = fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, part.begin, part.end)),
-                                                element_at{}, fanin::sum<double>{});
+      const double sum = fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, part.begin, part.end)), unit_at{},
+                                                fanin::sum<double>{});
       EXPECT_EQ(std::bit_cast<std::uint64_t>(sum), std::bit_cast<std::uint64_t>(sums[0])) << options.gather_up_to;
     }
   }
@@ -257,6 +305,7 @@ TEST(ranks, data_have_the_indices_of_the_whole) {
     constexpr std::int64_t n = 3'001;
     std::vector<std::int64_t> all;
     for (std::int64_t i = 0; i < n; ++i) all.push_back(small_at{}(i));
+    all[n - 5] = -1;  // the least, of the last of the ranks that have any
     const auto whole = fanin::reduce(exec, all, fanin::min_loc<std::int64_t>{}, fanin::sum<std::int64_t>{});
     const own_part part(n, comm, 5);
     const std::span<const std::int64_t> mine(all.data() + part.begin, static_cast<std::size_t>(part.end - part.begin));

@@ -27,7 +27,7 @@
 #include <fanin/error.hpp>
 #include <fanin/finished.hpp>
 #include <fanin/macros.hpp>
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || FANIN_DETAIL_EXCESS_PRECISION
+#if FANIN_DETAIL_REFUSES_EXACT_SUMS
 #include <fanin/detail/exact_refused.hpp>
 #else
 #include <fanin/exact_sum.hpp>

@@ -62,10 +62,10 @@ struct factors {
 };
 
 /// Sums of products of two elements. A product of floats is a double, and needs no more than a sum.
-template <exact_element T>
-struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_products, T> {
+template <exact_element T, class Result = T>
+struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_products, Result> {
   using value_type = factors<T>;
-  using typename exact_reducer<exact_product_accumulator, bins_of_products, T>::thread_state;
+  using typename exact_reducer<exact_product_accumulator, bins_of_products, Result>::thread_state;
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const {
     state.add_product(value.x, value.y);
   }
@@ -74,10 +74,10 @@ struct exact_product_sum : exact_reducer<exact_product_accumulator, bins_of_prod
     state.add_product_tile(batch);
   }
 };
-template <>
-struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_products, float> {
+template <class Result>
+struct exact_product_sum<float, Result> : exact_reducer<exact_accumulator, bins_of_products, Result> {
   using value_type = factors<float>;
-  using typename exact_reducer<exact_accumulator, bins_of_products, float>::thread_state;
+  using typename exact_reducer<exact_accumulator, bins_of_products, Result>::thread_state;
   FANIN_FUNCTION void fold(thread_state& state, const value_type& value, std::int64_t) const {
     state.add(product(value));
   }
@@ -94,11 +94,11 @@ struct exact_product_sum<float> : exact_reducer<exact_accumulator, bins_of_produ
   }
 };
 
-template <exact_element F>
+template <exact_element F, class Result>
 struct exact_complex_sum {
   using value_type = std::complex<F>;
   using accumulator_type = exact_complex_accumulator;
-  using result_type = std::complex<F>;
+  using result_type = Result;
   using parts = complex_parts<value_type>;
   using part_window = exact_window<exact_accumulator, bins_of_sum<F>>;
 
@@ -171,7 +171,13 @@ struct exact_complex_sum {
     into.imaginary.merge(from.imaginary);
   }
   FANIN_FUNCTION result_type result(const accumulator_type& acc) const {
-    return std::bit_cast<result_type>(parts{acc.real.template value_as<F>(), acc.imaginary.template value_as<F>()});
+    if constexpr (std::same_as<Result, accumulator_type>) {
+      accumulator_type canonical;
+      join(canonical, acc);
+      return canonical;
+    } else {
+      return std::bit_cast<result_type>(parts{acc.real.template value_as<F>(), acc.imaginary.template value_as<F>()});
+    }
   }
 };
 
@@ -184,8 +190,8 @@ struct make_square {
   FANIN_FUNCTION factors<T> operator()(const T& x) const { return {x, x}; }
 };
 
-template <exact_element T>
-inline constexpr bool sees_index<exact_product_sum<T>> = false;
+template <exact_element T, class Result>
+inline constexpr bool sees_index<exact_product_sum<T, Result>> = false;
 
 template <class Exec, class F, class X, class... Y>
 element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
@@ -245,8 +251,9 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
   }
 };
 
-template <detail::exact_element F>
-struct exact_sum<std::complex<F>, std::complex<F>> : detail::exact_complex_sum<F> {};
+template <detail::exact_element F, class Result>
+  requires(std::same_as<Result, std::complex<F>> || std::same_as<Result, detail::exact_complex_accumulator>)
+struct exact_sum<std::complex<F>, Result> : detail::exact_complex_sum<F, Result> {};
 
 template <class T, class Result>
 inline constexpr bool detail::sees_index<exact_sum<T, Result>> = false;

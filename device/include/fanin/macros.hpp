@@ -36,3 +36,10 @@
 #else
 #define FANIN_DETAIL_EXCESS_PRECISION 0
 #endif
+
+/// Whether exact sums cannot be had in this unit.
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || FANIN_DETAIL_EXCESS_PRECISION
+#define FANIN_DETAIL_REFUSES_EXACT_SUMS 1
+#else
+#define FANIN_DETAIL_REFUSES_EXACT_SUMS 0
+#endif

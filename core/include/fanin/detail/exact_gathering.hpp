@@ -134,9 +134,16 @@ struct exact_complex_gathering_by
     return (held.real.is_in_spill | held.imaginary.is_in_spill) != 0;
   }
   template <class R>
-  FANIN_FUNCTION static std::complex<F> result(const R&, const partial& held) {
-    return std::bit_cast<std::complex<F>>(
-        complex_parts<std::complex<F>>{held.real.template rounded<F>(), held.imaginary.template rounded<F>()});
+  FANIN_FUNCTION static auto result(const R& r, const partial& held) {
+    if constexpr (std::same_as<typename R::result_type, accumulator>) {
+      partial copy = held;
+      accumulator acc;
+      deposit(r, copy, acc);
+      return r.result(acc);
+    } else {
+      return std::bit_cast<std::complex<F>>(
+          complex_parts<std::complex<F>>{held.real.template rounded<F>(), held.imaginary.template rounded<F>()});
+    }
   }
   template <class R, class Of>
   FANIN_FUNCTION static void join_spills(const R&, accumulator& spill, const Of& of, unsigned count, unsigned worker,

@@ -26,7 +26,7 @@ struct exact_sum;
 
 namespace detail {
 
-template <exact_element T>
+template <exact_element T, class Result>
 struct exact_product_sum;
 template <exact_element T>
 struct make_factors;
@@ -68,10 +68,9 @@ struct in_loops<exact_sum<T, Result>> : in_loops_base<in_loops<exact_sum<T, Resu
 };
 
 /// The parts of complex numbers, separated in blocks.
-template <exact_element F>
-struct in_loops<exact_sum<std::complex<F>, std::complex<F>>>
-    : in_loops_base<in_loops<exact_sum<std::complex<F>, std::complex<F>>>,
-                    exact_sum<std::complex<F>, std::complex<F>>> {
+template <exact_element F, class Result>
+struct in_loops<exact_sum<std::complex<F>, Result>>
+    : in_loops_base<in_loops<exact_sum<std::complex<F>, Result>>, exact_sum<std::complex<F>, Result>> {
   struct state_type {
     exact_state<digits_of_sum> real;
     exact_state<digits_of_sum> imaginary;
@@ -99,14 +98,15 @@ struct in_loops<exact_sum<std::complex<F>, std::complex<F>>>
   }
 };
 
-template <exact_element T>
-struct in_loops<exact_product_sum<T>> : in_loops_base<in_loops<exact_product_sum<T>>, exact_product_sum<T>> {
+template <exact_element T, class Result>
+struct in_loops<exact_product_sum<T, Result>>
+    : in_loops_base<in_loops<exact_product_sum<T, Result>>, exact_product_sum<T, Result>> {
   using state_type = typename exact_loops<T>::products_state;
   using gathering = gathering_in_exact_loops<state_type>;
   static void add_products(state_type& state, const T* x, const T* y, std::int64_t n) {
     exact_loops_of<T>().add_products(state, x, y, n);
   }
-  void fold(state_type& state, const reducer_value_t<exact_product_sum<T>>& value, std::int64_t) const {
+  void fold(state_type& state, const reducer_value_t<exact_product_sum<T, Result>>& value, std::int64_t) const {
     add_products(state, &value.x, &value.y, 1);
   }
   template <class Accumulator>
@@ -164,8 +164,8 @@ class waiting_for_exact_loops : exact_waiting {
 };
 template <exact_element T, class Result>
 struct waiting_for_loops<exact_sum<T, Result>> : waiting_for_exact_loops {};
-template <exact_element F>
-struct waiting_for_loops<exact_sum<std::complex<F>, std::complex<F>>> {
+template <exact_element F, class Result>
+struct waiting_for_loops<exact_sum<std::complex<F>, Result>> {
   waiting_for_exact_loops real;
   waiting_for_exact_loops imaginary;
 
@@ -185,10 +185,10 @@ struct waiting_for_loops<exact_sum<std::complex<F>, std::complex<F>>> {
 /// factors.
 template <class F, class Composite>
 inline constexpr bool is_dot = false;
-template <exact_element T>
-inline constexpr bool is_dot<span_transform<make_factors<T>, T, T>, composite<exact_product_sum<T>>> = true;
-template <exact_element T>
-inline constexpr bool is_dot<span_transform<make_square<T>, T>, composite<exact_product_sum<T>>> = true;
+template <exact_element T, class Result>
+inline constexpr bool is_dot<span_transform<make_factors<T>, T, T>, composite<exact_product_sum<T, Result>>> = true;
+template <exact_element T, class Result>
+inline constexpr bool is_dot<span_transform<make_square<T>, T>, composite<exact_product_sum<T, Result>>> = true;
 
 }  // namespace host
 }  // namespace detail

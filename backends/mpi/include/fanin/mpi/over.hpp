@@ -20,13 +20,11 @@
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/destination.hpp>
-#include <fanin/detail/exact_gathering.hpp>
 #include <fanin/detail/label.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/detail/strided.hpp>
-#include <fanin/exact_accumulator.hpp>
-#include <fanin/exact_sum.hpp>
 #include <fanin/execution.hpp>
+#include <fanin/macros.hpp>
 #include <fanin/md_range.hpp>
 #include <fanin/mpi/exchange.hpp>
 #include <fanin/mpi/mpi.hpp>
@@ -64,61 +62,23 @@ struct handed_over<R> : R {
   FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const { return acc; }
 };
 
-/// What a rank reduces its own part by.
+/// What a rank reduces its own part by, whose result is an accumulator.
 template <class R>
-constexpr auto reducer_of_part(const R& reducer) {
-  if constexpr (!has_result<R> && std::is_same_v<reducer_result_t<R>, reducer_accumulator_t<R>>) {
-    return reducer;
-  } else {
-    static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer with a result() of its own is not final");
-    return handed_over<R>{reducer};
+struct reducer_of_part {
+  static constexpr auto of(const R& reducer) {
+    if constexpr (!has_result<R> && std::is_same_v<reducer_result_t<R>, reducer_accumulator_t<R>>) {
+      return reducer;
+    } else {
+      static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer with a result() of its own is not final");
+      return handed_over<R>{reducer};
+    }
   }
-}
-template <exact_element T, class Result>
-constexpr auto reducer_of_part(const exact_sum<T, Result>&) {
-  return exact_sum<T, exact_accumulator>{};
-}
+};
 
-/// Accumulators that are sums of integers travel as words that MPI adds up: in any order, with the same bits. The
-/// digits of an exact sum have 32 bits each, and 2^31 ranks' sum of them 63; the last one is signed and wraps as it
-/// should; how many ranks had infinities and NaN stands behind them.
+/// Accumulators that are sums of integers travel as so many words, which MPI adds up: in any order, with the same bits.
 template <class Accumulator>
 struct words_of {
   static constexpr std::size_t count = 0;
-};
-template <int Lowest, int Limbs>
-struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
-  using accumulator = basic_exact_accumulator<Lowest, Limbs>;
-  static constexpr std::size_t count = accumulator::word_count;
-  static void put(const accumulator& acc, std::uint64_t* words) {
-    for (const std::int64_t word : acc.words()) *words++ = static_cast<std::uint64_t>(word);
-  }
-  static accumulator get(const std::uint64_t* words) {
-    std::int64_t digits[Limbs];
-    std::uint64_t carry = 0;
-    for (std::size_t digit = 0; digit + 1 < Limbs; ++digit) {
-      const std::uint64_t sum = words[digit] + carry;
-      digits[digit] = static_cast<std::int64_t>(sum & 0xffff'ffff);
-      carry = sum >> 32;
-    }
-    digits[Limbs - 1] = static_cast<std::int64_t>(words[Limbs - 1] + carry);
-    accumulator acc;
-    acc.add_digits(digits, words[Limbs] != 0, words[Limbs + 1] != 0, words[Limbs + 2] != 0);
-    return acc;
-  }
-};
-template <>
-struct words_of<exact_complex_accumulator> {
-  using of_part = words_of<exact_accumulator>;
-  static constexpr std::size_t count = 2 * of_part::count;
-
-  static void put(const exact_complex_accumulator& acc, std::uint64_t* words) {
-    of_part::put(acc.real, words);
-    of_part::put(acc.imaginary, words + of_part::count);
-  }
-  static exact_complex_accumulator get(const std::uint64_t* words) {
-    return {of_part::get(words), of_part::get(words + of_part::count)};
-  }
 };
 
 /// How the accumulators of a call's reducers travel.
@@ -190,6 +150,15 @@ struct rank_message<composite<R...>> {
     return room.value;
   }
 };
+
+template <class Exec>
+struct check_for_ranks {
+  static_assert(is_host_backend<Exec>,
+                "fanin: over ranks reductions run on fanin::serial and on Kokkos's host spaces so far");
+  using type = Exec;
+};
+template <class Exec>
+using checked_for_ranks = typename check_for_ranks<Exec>::type;
 
 /// An execution object whose calls go over ranks.
 template <class Exec>
@@ -274,8 +243,8 @@ class call_over_ranks {
  private:
   template <class ReducePart>
   typename message::accumulators of_part(const ReducePart& reduce_part, std::exception_ptr& failure) {
-    const auto reducers =
-        composite_.plain().changed([](auto, const auto& reducer) { return detail::reducer_of_part(reducer); });
+    const auto reducers = composite_.plain().changed(
+        [](auto, const auto& reducer) { return reducer_of_part<std::remove_cvref_t<decltype(reducer)>>::of(reducer); });
     try {
       if constexpr (plain_type::size == 1) {
         return {{{reduce_part(reducers)}}};
@@ -297,10 +266,8 @@ class call_over_ranks {
 
 template <class Exec>
 struct backend<detail::on_ranks<Exec>> {
-  using inner = backend<Exec>;
+  using inner = backend<detail::checked_for_ranks<Exec>>;
   using handle_type = detail::handle_on_ranks<Exec>;
-  static_assert(detail::is_host_backend<Exec>,
-                "fanin: over ranks reductions run on fanin::serial and on Kokkos's host spaces so far");
 
   static void check_memory(const handle_type& handle, const void* pointer, const char* what) {
     inner::check_memory(handle.exec, pointer, what);
@@ -450,10 +417,8 @@ struct element_of_part {
 template <class Exec, class T, class Run, class... Reducer>
 auto reduce_over_ranks(const char* name, const char* label, Exec&& exec, const ranks_data<T>& data, const Run& run,
                        const Reducer&... reducers) {
-  using object = std::remove_cvref_t<Exec>;
+  using object = checked_for_ranks<std::remove_cvref_t<Exec>>;
   using inner = backend<object>;
-  static_assert(detail::is_host_backend<object>,
-                "fanin: over ranks reductions run on fanin::serial and on Kokkos's host spaces so far");
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto all = detail::make_composite(reducers...);
   mpi_state& state = state_of(data);
@@ -521,3 +486,7 @@ template <class Exec, class T, class... Reducer>
 }
 
 }  // namespace fanin
+
+#if !FANIN_DETAIL_REFUSES_EXACT_SUMS
+#include <fanin/mpi/exact.hpp>
+#endif
