@@ -83,7 +83,7 @@ template <class Out>
 inline constexpr bool are_destinations = false;
 template <tuple_of_destinations Out>
 inline constexpr bool are_destinations<Out> = []<std::size_t... I>(std::index_sequence<I...>) {
-  return sizeof...(I) > 0 && (destination_of_one<std::remove_cvref_t<std::tuple_element_t<I, Out>>> && ...);
+  return sizeof...(I) > 1 && (destination_of_one<std::remove_cvref_t<std::tuple_element_t<I, Out>>> && ...);
 }(std::make_index_sequence<std::tuple_size_v<Out>>{});
 template <class Result, std::size_t Size>
 inline constexpr bool is_tuple_of = false;
