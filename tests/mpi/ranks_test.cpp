@@ -425,6 +425,39 @@ TEST(ranks, a_part_that_throws) {
   }
 }
 
+/// A join that throws fails the call on all ranks, and no other.
+struct no_joins : fanin::sum<double> {
+  using value_type = double;
+  using accumulator_type = double;
+  double identity() const { return 0; }
+  void fold(double& acc, double value, std::int64_t) const { acc += value; }
+  void join(double&, const double&) const { throw std::domain_error("not these"); }
+};
+TEST(ranks, a_join_that_throws) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    const std::vector<double> one{1.0};
+    for (int round = 0; round < 3; ++round) {
+      if (comm.size() > 1) {
+        EXPECT_THROW((void)fanin::parallel_reduce(
+                         fanin::over(comm, fanin::range(fanin::serial(fanin::serial_order::left_to_right), 1)),
+                         element_at{}, no_joins{}),
+                     fanin::rank_error);
+      }
+      EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, one), fanin::sum<double>{}), comm.size());
+    }
+  }
+}
+
+TEST(ranks, indices_that_do_not_fit) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const std::vector<double> three{5, 3, 4};
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, three, last - 2), fanin::min_loc<double>{}),
+               fanin::invalid_argument);
+  EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, three, last - 3), fanin::min_loc<double>{}).index, last - 2);
+}
+
 TEST(ranks, different_calls_are_found) {
   const fanin::mpi comm(MPI_COMM_WORLD, {.check_calls = true});
   const auto range = fanin::over(comm, fanin::range(exec, 10));
@@ -440,6 +473,10 @@ TEST(ranks, different_calls_are_found) {
       }
     };
     EXPECT_THROW(differ(), fanin::state_error);
+    const std::vector<double> one{1.0};
+    const auto first = comm.rank() == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+    EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, one, first), fanin::min_loc<double>{}),
+                 fanin::state_error);
   }
   EXPECT_EQ(fanin::parallel_reduce(range, [](std::int64_t) { return 1; }, fanin::sum<int>{}), 10 * comm.size());
 }

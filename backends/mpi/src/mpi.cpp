@@ -117,7 +117,8 @@ std::vector<std::byte> message_to_gather(const rank_part& part) {
   std::copy(part.gathered.begin(), part.gathered.end(), bytes.begin() + status_bytes);
   return bytes;
 }
-/// Of `count` messages one behind the other the first becomes what all of them together say.
+/// Of `count` messages one behind the other the first becomes what all of them together say. A join that throws is a
+/// failure, which all ranks learn of.
 void join_messages(std::byte* messages, int count, std::size_t bytes, const join_parts& join) {
   std::uint64_t failed = 0;
   std::memcpy(&failed, messages, status_bytes);
@@ -126,7 +127,11 @@ void join_messages(std::byte* messages, int count, std::size_t bytes, const join
     std::uint64_t status = 0;
     std::memcpy(&status, from, status_bytes);
     failed += status;
-    join(messages + status_bytes, from + status_bytes);
+    try {
+      join(messages + status_bytes, from + status_bytes);
+    } catch (...) {
+      ++failed;
+    }
   }
   std::memcpy(messages, &failed, status_bytes);
 }
@@ -178,6 +183,7 @@ class mpi_state {
   /// Makes way for what has been begun: the oldest first, which alone is between groups.
   void advance();
   void add(std::shared_ptr<exchange_under_way> one);
+  bool has_under_way() const;
   bool is_grouped() const noexcept { return !levels_.empty(); }
 
   MPI_Comm comm() const noexcept { return comm_.get(); }
@@ -338,8 +344,9 @@ struct all_states {
   std::mutex mutex;
   std::vector<mpi_state*> states;
 
+  /// Never destroyed: communicators may be static objects.
   static all_states& get() {
-    static all_states all;
+    static all_states& all = *new all_states;
     return all;
   }
 };
@@ -417,7 +424,7 @@ mpi_state::mpi_state(MPI_Comm communicator, const mpi_options& chosen) : options
 
 mpi_state::~mpi_state() {
   try {
-    while (!under_way_.empty()) {
+    while (has_under_way()) {
       require_mpi("fanin::mpi::~mpi");
       advance_all();
       std::this_thread::yield();
@@ -429,6 +436,11 @@ mpi_state::~mpi_state() {
   }
   const std::lock_guard lock(all_states::get().mutex);
   std::erase(all_states::get().states, this);
+}
+
+bool mpi_state::has_under_way() const {
+  const std::lock_guard lock(all_states::get().mutex);
+  return !under_way_.empty();
 }
 
 void mpi_state::add(std::shared_ptr<exchange_under_way> one) {
@@ -449,7 +461,8 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
   if (state.size == 1 || !state.options.check_calls) return;
   const std::uint64_t hash =
-      hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL)));
+      hash_of(call.has_first ? "first" : "",
+              hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.comm(), &request), "MPI_Iallreduce");

@@ -45,7 +45,7 @@ struct reducer_of_part<exact_product_sum<T>> {
 template <int Lowest, int Limbs>
 struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
   using accumulator = basic_exact_accumulator<Lowest, Limbs>;
-  static constexpr std::size_t count = accumulator::word_count;
+  static constexpr std::size_t count = static_cast<std::size_t>(accumulator::word_count);
 
   static void put(const accumulator& acc, std::uint64_t* words) {
     for (const std::int64_t word : acc.words()) *words++ = static_cast<std::uint64_t>(word);
@@ -53,7 +53,7 @@ struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
   static accumulator get(const std::uint64_t* words) {
     std::int64_t digits[Limbs];
     std::uint64_t carry = 0;
-    for (std::size_t digit = 0; digit + 1 < Limbs; ++digit) {
+    for (std::size_t digit = 0; digit + 1 < static_cast<std::size_t>(Limbs); ++digit) {
       const std::uint64_t sum = words[digit] + carry;
       digits[digit] = static_cast<std::int64_t>(sum & 0xffff'ffff);
       carry = sum >> 32;

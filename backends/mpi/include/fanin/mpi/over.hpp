@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -203,6 +204,12 @@ class pending_of_ranks final : public pending_slot {
   std::exception_ptr failure_;
 };
 
+/// Words that tell a type from others, the same on all ranks of a program; there without run-time type information.
+template <class T>
+constexpr const char* name_of() {
+  return __PRETTY_FUNCTION__;
+}
+
 /// A call over ranks: its own part, and what of it goes to the others.
 template <class Composite>
 class call_over_ranks {
@@ -211,9 +218,9 @@ class call_over_ranks {
   using message = rank_message<plain_type>;
   using result_type = typename Composite::result_type;
 
-  call_over_ranks(mpi_state& state, const char* name, const char* label, const Composite& c)
+  call_over_ranks(mpi_state& state, const char* name, const char* label, const Composite& c, bool has_first = false)
       : state_{state}, name_{name}, composite_{c} {
-    detail::check_rank_call(state, {name, label, typeid(Composite).name()});
+    detail::check_rank_call(state, {name, label, name_of<Composite>(), has_first});
   }
 
   /// `reduce_part` reduces this rank's part with other reducers, whose results are accumulators.
@@ -346,8 +353,11 @@ class ranks_data {
 ///
 /// A rank whose part throws (a functor on serial) takes part all the same: it throws that, the others rank_error. What
 /// the call is refused for before (a null destination) must be alike on all ranks, or the others wait. Throws
-/// mpi_error for what MPI says. The async form begins the exchange; get() waits for the other ranks, which need not
-/// call theirs yet, where their part has been reduced; the pending may outlive the communicator.
+/// mpi_error for what MPI says; where a reducer's join throws, all get rank_error. The async form begins the exchange;
+/// get() waits for the other ranks, which need not call theirs yet, where their part has been reduced. (Of more than
+/// gather_up_to ranks messages go on from group to group only while the groups' first ranks are inside of Fanin's
+/// calls: nothing but get() and ready() may wait for another rank's get() then.) The pending may outlive the
+/// communicator, which outlives what over() gives.
 template <class Range>
   requires(detail::index_range<Range> || detail::range_of_many<Range>)
 auto over(const mpi& comm, const Range& range) {
@@ -357,8 +367,10 @@ auto over(const mpi& comm, const Range& range) {
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of
-/// the backend's memory, of any length on each rank. Indices count from `first`, or, without it, from the number of
-/// elements that the ranks before this one have, which ranks tell each other where a reducer folds indices.
+/// the backend's memory, of any length on each rank. Indices count from `first`, which all ranks give or none, or,
+/// without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
+/// reducer folds indices. A part whose last index does not fit 64 bits throws invalid_argument, as a part does. The
+/// elements outlive the call.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   return ranks_data<detail::element_t<X>>(comm, detail::view_of(xs, "fanin::over"), first);
@@ -422,7 +434,7 @@ auto reduce_over_ranks(const char* name, const char* label, Exec&& exec, const r
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto all = detail::make_composite(reducers...);
   mpi_state& state = state_of(data);
-  detail::call_over_ranks<std::remove_const_t<decltype(all)>> call(state, name, label, all);
+  detail::call_over_ranks<std::remove_const_t<decltype(all)>> call(state, name, label, all, data.first().has_value());
   constexpr bool sees_indices = (detail::sees_index<Reducer> || ...);
   std::int64_t first = data.first().value_or(0);
   if (sees_indices && !data.first()) {
@@ -431,6 +443,10 @@ auto reduce_over_ranks(const char* name, const char* label, Exec&& exec, const r
   return run(call, [&](const auto& part) {
     const std::int64_t count = detail::check_span<object>(handle, data.elements(), name);
     if constexpr (sees_indices) {
+      if (first > 0 && count > std::numeric_limits<std::int64_t>::max() - first) {
+        throw invalid_argument(std::string(name) + ": " + std::to_string(count) + " elements from index " +
+                               std::to_string(first) + " on do not fit a 64-bit index");
+      }
       return inner::reduce(handle, label, first, count, detail::element_of_part<T>{data.elements().data(), first},
                            part);
     } else {
