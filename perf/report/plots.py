@@ -15,7 +15,7 @@ from table import GRAPHS, OPERATION_ORDER, TYPE_ORDER, destination_text  # noqa:
 
 MOST_OPERATIONS = {"host": 3, "gpu": 1}  # in one figure
 
-COLOURS = 48  # of a PNG
+COLOURS = 128  # of a PNG
 MARKS = "os^DvPX*<>"
 LABEL_BOX = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
 GRID = {"color": "#D9D9D9", "linewidth": 0.6}
