@@ -182,6 +182,13 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
                               fanin::sum<double>{});
   EXPECT_EQ(out.host()[1], 0);
 
+  // Every result is written all the same, and segments whose own offsets rise are right.
+  placed<std::int64_t, exec_type> falling(this->exec(), {100, 0, 0, 10, 200, 7, 9});
+  placed<double, exec_type> ones(this->exec(), std::vector<double>(328, 1));
+  placed<double, exec_type> counts(this->exec(), std::vector<double>(6, -1));
+  fanin::reduce_into(counts.data(), this->exec(), fanin::segments(ones.span(), falling.span()), fanin::sum<double>{});
+  EXPECT_EQ(counts.host(), (std::vector<double>{0, 0, 10, 190, 0, 2}));
+
   placed<std::int64_t, exec_type> none(this->exec(), {4});
   fanin::parallel_reduce_into(static_cast<double*>(nullptr), fanin::segments(this->exec(), none.span()),
                               number_at{x.data()}, fanin::sum<double>{});

@@ -129,6 +129,17 @@ struct kokkos_segments_share {
     }
     return low;
   }
+  /// The first segment of each work item, and their number. Where offsets fall what is found falls, too: item k then
+  /// has none, so that each segment is one item's all the same.
+  std::vector<std::int64_t> bounds(const kokkos_stretch& share) const {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(share.items) + 1, all.results);
+    std::int64_t row = 0;
+    for (std::int64_t item = 0; item < share.items; ++item) {
+      if (item > 0) row = std::max(row, row_from(share.begin(item)));
+      rows[static_cast<std::size_t>(item)] = row;
+    }
+    return rows;
+  }
   /// Pieces have slots by where they begin: those of one length apart have different ones, and a segment's last, which
   /// is shorter, has one of its own beside the next segment's first.
   std::int64_t slots() const { return 2 * (elements / cut_on_hosts.length + 1); }
@@ -144,6 +155,7 @@ struct kokkos_host_segments_functor {
   kokkos_segments_share<All> segments;
   Put put;
   Composite composite;
+  const std::int64_t* bounds;
   typename Composite::accumulator_type* pieces;
   std::vector<std::int64_t>* long_ones;  ///< of each work item
 
@@ -151,11 +163,10 @@ struct kokkos_host_segments_functor {
     const All& all = segments.all;
     const std::int64_t begin = share.begin(item);
     const std::int64_t end = begin + share.size(item);
-    const std::int64_t row = segments.row_from(begin);
-    const std::int64_t until = item + 1 == share.items ? all.results : segments.row_from(end);
+    const std::int64_t row = bounds[item];
     if (row > 0) fold_pieces(row - 1, begin, end);
     host::fold_rows(
-        all, composite.plain(), row, until, host::short_row,
+        all, composite.plain(), row, bounds[item + 1], host::short_row,
         [&](const auto& f) {
           auto acc = composite.identity();
           if (f.count() > cut_on_hosts.length) {
@@ -196,9 +207,11 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
   const std::int64_t items = std::min(segments.size(), std::int64_t{state.threads()});
   std::vector<typename Composite::accumulator_type> pieces(static_cast<std::size_t>(segments.slots()), c.identity());
   std::vector<std::vector<std::int64_t>> long_ones(static_cast<std::size_t>(items));
+  const kokkos_stretch share{0, segments.size(), items};
+  const std::vector<std::int64_t> bounds = segments.bounds(share);
   Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                       kokkos_host_segments_functor<Put, All, Composite>{
-                           {0, segments.size(), items}, segments, put, c, pieces.data(), long_ones.data()});
+                       kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(),
+                                                                         pieces.data(), long_ones.data()});
   if constexpr (!is_synchronous<Space>) space.fence(label.get());
   for (const std::vector<std::int64_t>& of_item : long_ones) {
     for (const std::int64_t row : of_item) {
