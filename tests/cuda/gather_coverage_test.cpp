@@ -225,6 +225,32 @@ void check_vectors(const char* name) {
   }
 }
 
+/// By one block, also of more elements than have numbers at once.
+TEST(gather_coverage, alone) {
+  const auto by_first_block = [](const auto& gather) {
+    return [&gather](const auto& c, auto& state) {
+      if (blockIdx.x == 0) gather(c, state);
+    };
+  };
+  for (const std::int64_t count : counts()) {
+    const index_source<index_itself> source{{}, -5, count};
+    expect_coverage(-5, count, "4 indices alone", by_first_block([&](const auto& c, auto& state) {
+      fanin::detail::gather_alone<4>(source, c, state);
+    }));
+    expect_coverage(-5, count, "4 indices alone, 100 at once", by_first_block([&](const auto& c, auto& state) {
+      fanin::detail::gather_alone<4, 100>(source, c, state);
+    }));
+    for (std::size_t offset = 0; offset < 3; ++offset) {
+      std::vector<std::int64_t> memory(offset + static_cast<std::size_t>(count) + 1);
+      for (std::int64_t i = 0; i < count; ++i) memory[offset + static_cast<std::size_t>(i)] = i;
+      const auto span = make_span_source<std::int64_t>(memory.data() + offset, count);
+      expect_coverage(
+          0, count, "4 vectors alone, from element " + std::to_string(offset),
+          by_first_block([&](const auto& c, auto& state) { fanin::detail::gather_alone<4>(span, c, state); }));
+    }
+  }
+}
+
 TEST(gather_coverage, tiles_by_level) {
   using by_level = record_by_level<std::int64_t>;
   using batch = fanin::tile_batch<4, 2, std::int64_t>;

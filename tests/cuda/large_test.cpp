@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include <fanin/segments.hpp>
 
 #include "cuda/gpu_test.hpp"
 
@@ -30,6 +33,10 @@ struct write_byte {
   FANIN_FUNCTION void operator()(std::int64_t i) const {
     x[i] = i == last ? std::uint8_t{200} : static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i)) % 199);
   }
+};
+
+struct one_of_each {
+  FANIN_FUNCTION double operator()(std::int64_t, std::int64_t) const { return 1.0; }
 };
 
 TEST_F(cuda_large, words_beyond_two_to_the_31) {
@@ -73,6 +80,21 @@ TEST_F(cuda_large, bytes_beyond_two_to_the_32) {
   const auto right = fanin::reduce(gpu, span.subspan(half), fanin::sum<std::uint64_t>{});
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::uint8_t>{x.data()}, fanin::sum<std::uint64_t>{}),
             left + right);
+}
+
+/// One block has all of them: a segment, and a row, of a reducer whose state stays with the block.
+TEST_F(cuda_large, a_segment_beyond_two_to_the_32) {
+  const std::int64_t n = (std::int64_t{1} << 32) + 5;
+  fanin::cuda gpu;
+  fanin::buffer<std::int64_t, fanin::cuda> offsets(gpu, 2);
+  const std::int64_t bounds[] = {0, n};
+  offsets.copy_from(bounds);
+  fanin::buffer<double, fanin::cuda> out(gpu, 1);
+  fanin::parallel_reduce_into(out.data(), fanin::segments(gpu, offsets.span()), one_of_each{},
+                              fanin::exact_sum<double>{});
+  double got = 0;
+  out.copy_to(std::span(&got, 1));
+  EXPECT_EQ(got, static_cast<double>(n));
 }
 
 }  // namespace

@@ -52,14 +52,12 @@ auto as_on_the_device(const Composite& c, const std::vector<typename Composite::
                       std::size_t block_size) {
   using accumulator = typename Composite::accumulator_type;
   const std::size_t others = partials.size() - 1;
+  constexpr std::size_t most_of_first_warp = 5 * 32;  // of accumulators of up to 12 bytes
+  if (others <= most_of_first_warp) block_size = 32;
   std::vector<accumulator> value(block_size, c.identity());
   value[0] = partials[others];
   for (std::size_t thread = 0; thread < block_size; ++thread) {
     for (std::size_t block = thread; block < others; block += block_size) c.join(value[thread], partials[block]);
-  }
-  if (partials.size() <= 33) {
-    shuffle_as_warp(c, value.data());
-    return value[0];
   }
   const std::size_t warps = block_size / 32;
   std::vector<accumulator> of_warp(32, c.identity());

@@ -41,7 +41,7 @@ def is_defined(name, code):
     if holder:
         places += re.finditer(rf"\b{holder[-1]}::{member} ?(?=\()", code)
     if not holder or re.search(rf"\b(?:class|struct) {holder[-1]}\b(?! ?;)", code):
-        type_before = rf"([\w:]+|\S>|[\w>][&*]+|__launch_bounds__\(\d+\)|decltype\(auto\)) {member} ?(?=\()"
+        type_before = rf"([\w:]+|\S>|[\w>][&*]+|__launch_bounds__\([^()]*\)|decltype\(auto\)) {member} ?(?=\()"
         places += [found for found in re.finditer(type_before, code) if found[1] not in NO_TYPES]
     return any(has_body(code, found.end()) for found in places)
 

@@ -90,7 +90,7 @@ TEST(edges, both_forms_give_the_same_bits) {
   const fanin_test::at<float> f{elements.data()};
   for_each_seed(from_environment("FANIN_SIMULATOR_COUNT", 60), [&](std::uint64_t seed) {
     return run_seed(seed, [&](choices& draw, std::string& text) -> std::string {
-      constexpr int grids[] = {2, 3, 8, 33, 34, 40, 70};
+      constexpr int grids[] = {2, 3, 8, 33, 34, 40, 70, 128};
       constexpr int blocks[] = {32, 64, 128};
       const fanin::cuda_tuning tuning{.block_size = draw.one_of(blocks), .grid_size = draw.one_of(grids)};
       const auto n = static_cast<std::int64_t>(1 + draw.below(few_elements));

@@ -81,21 +81,22 @@ std::string explore(unsigned blocks, unsigned launches, std::size_t bytes, unsig
 template <int Words>
 std::string explore_units(unsigned blocks, unsigned launches) {
   using value = partial<Words>;
-  const std::size_t bytes_of_units = blocks * static_cast<std::size_t>(detail::tagged_units(sizeof(value))) * 16;
+  constexpr auto units = static_cast<std::size_t>(detail::tagged_units(sizeof(value)));
+  const std::size_t bytes_of_units = blocks * units * 16;
   return explore<value>(blocks, launches, 256 + bytes_of_units, blocks - 1,
                         [=](unsigned char* memory, unsigned launch, std::vector<value>& taken) {
                           const detail::watched_memory workspace{reinterpret_cast<detail::tagged_unit*>(memory + 256),
                                                                  bytes_of_units, reinterpret_cast<unsigned*>(memory)};
                           const detail::contributor self{blockIdx.x, gridDim.x};
                           detail::wait_for_grid_before();
-                          const std::uint32_t number = detail::launch_number(workspace);
+                          const std::uint32_t number = detail::launch_number(detail::launches_before(workspace));
                           if (!self.finishes()) {
                             detail::publish_partial(value::of(launch, self.index), self.index, workspace, number);
                             return;
                           }
                           for (unsigned block = 0; block + 1 < self.count; ++block) {  // as a lane of its own each
                             value one;
-                            while (!detail::take_partial(one, block, workspace, number)) continue;
+                            while (!detail::take_partial(one, workspace.units + block * units, number)) continue;
                             taken.push_back(one);
                           }
                           detail::close_launch(workspace, number);

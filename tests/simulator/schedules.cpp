@@ -24,8 +24,8 @@ request draw_request(choices& draw, const call& of, blocks size) {
     asked.tuning.grid_size =
         recipe.cluster_size > 1 ? recipe.cluster_size * (1 + static_cast<int>(draw.below(2))) : draw.one_of(grids);
     if (recipe.grid == fanin::cuda_stage::grid::watching_block && recipe.cluster_size == 1 && draw.below(6) == 0) {
-      // From 34 blocks on all warps of the watching one gather.
-      constexpr int many[] = {33, 34, 40};
+      // From 162 blocks on all warps of the watching one gather, where a partial result is one unit.
+      constexpr int many[] = {33, 34, 40, 161, 162};
       asked.tuning = {.block_size = 64, .grid_size = draw.one_of(many)};
     }
     of_grid = static_cast<std::size_t>(asked.tuning.grid_size);

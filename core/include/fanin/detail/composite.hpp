@@ -83,8 +83,10 @@ struct composite {
   static constexpr bool is_stateless = (std::is_empty_v<Reducer> && ...);
   template <class F>
   static constexpr bool takes_accumulator = functor_traits<F, reducer_state_t<Reducer>...>::takes_accumulator;
+  template <class Batch>
+  static constexpr bool takes_any = (takes_batch<Reducer, Batch> || ...);
   template <class T>
-  static constexpr bool takes_any_spans = (takes_batch<Reducer, span_batch<T>> || ...);
+  static constexpr bool takes_any_spans = takes_any<span_batch<T>>;
   static constexpr std::size_t largest_accumulator = largest({sizeof(reducer_accumulator_t<Reducer>)...});
   /// The largest of those that no spill holds.
   static constexpr std::size_t largest_beside_spills =
@@ -203,7 +205,7 @@ struct composite {
   }
   template <int Rows, int Columns, class Value>
   FANIN_FUNCTION constexpr void fold_batch(state_type& state, const tile_batch<Rows, Columns, Value>& batch) const {
-    if constexpr (gives_one_each<Value> || !(takes_batch<Reducer, tile_batch<Rows, Columns, Value>> || ...)) {
+    if constexpr (gives_one_each<Value> || !takes_any<tile_batch<Rows, Columns, Value>>) {
       for_those_that_count(batch, [&](const Value& value, std::int64_t i) { fold(state, value, i); });
     } else {
       [&]<std::size_t... I>(std::index_sequence<I...>) { (fold_tile_one<I>(get<I>(state), batch), ...); }(indices{});

@@ -63,9 +63,14 @@ using partial_type_of = typename decltype(choose_partial<Strategy, Composite>())
 template <class Strategy, class Composite>
 struct workspace_of : grid_stage_of<Strategy, Composite>::workspace {};
 
+/// A lone block has a multiprocessor to itself. That one is enough is said, as the compiler otherwise keeps to 32
+/// registers, with which 2048 threads run, and folds between a thread's loads to do so.
+template <class Strategy>
+inline constexpr int least_blocks_of_multiprocessor = is_alone<Strategy> ? 1 : 0;
+
 /// Gather and combine in the block, combine in the cluster, hand to the grid stage: as the strategy's recipe says.
 template <class Strategy, class Source, class Composite>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy>)
     reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
   unsigned char* const shared = memory_of_launch();

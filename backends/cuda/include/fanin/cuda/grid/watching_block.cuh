@@ -58,15 +58,16 @@ struct watching_block {
   const workspace& work;
   const cuda_destination<result_type>& destination;
   contributor self;
-  std::uint32_t number = 0;  ///< the launch's, where it is needed
+  std::uint32_t before = 0;  ///< launches, where the number is needed
 
   __device__ watching_block(const workspace& of_launch, const cuda_destination<result_type>& to)
       : work{of_launch},
         destination{to},
         self{blockIdx.x / Strategy::recipe.cluster_size, gridDim.x / Strategy::recipe.cluster_size} {
     wait_for_grid_before();
-    if (self.count > 1 && !destination.takes_partials && (threadIdx.x == 0 || self.finishes())) {
-      number = launch_number(work.memory);
+    if (self.count > 1 && !destination.takes_partials) {
+      if (threadIdx.x == 0 || self.finishes()) before = launches_before(work.memory);
+      if (self.finishes()) prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
     }
   }
 
@@ -76,17 +77,21 @@ struct watching_block {
         if (threadIdx.x == 0) destination.post(partial.value, self.index);
         return;
       }
+      const std::uint32_t number = launch_number(before);
       if (!self.finishes()) {
         if (threadIdx.x == 0) publish_partial(partial.value, self.index, work.memory, number);
         return;
       }
       // Thread 0 starts from the block's own.
       if (threadIdx.x != 0) partial.value = partial.c.identity();
-      for_watched<accumulator>(self, work.memory, number,
-                               [&](const accumulator& from, unsigned) { partial.c.join(partial.value, from); });
-      if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count <= warp_size + 1) {
-        if (threadIdx.x < warp_size) combine_in_warp(partial.c, partial.value);  // nobody else gathered anything
+      const auto take = [&](const accumulator& from, unsigned) { partial.c.join(partial.value, from); };
+      if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count - 1 <= watched_at_once<accumulator>) {
+        if (threadIdx.x < warp_size) {
+          for_few_watched<accumulator>(self, work.memory, number, take);
+          combine_in_warp(partial.c, partial.value);
+        }
       } else {
+        for_watched<accumulator>(self, work.memory, number, take);
         combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
                                                                             blockDim.x);
       }
@@ -98,13 +103,14 @@ struct watching_block {
   }
 
   __device__ void finish(partial_parcel<Strategy, Composite>& partial) const {
+    const std::uint32_t number = launch_number(before);
     if (self.count > 1) {
       const left_spills<accumulator> left(work.values, gridDim.x);
       if (!self.finishes()) {
-        if (threadIdx.x < warp_size) publish(partial, left);
+        if (threadIdx.x < warp_size) publish(partial, left, number);
         return;
       }
-      gather_parcels(partial, left);
+      gather_parcels(partial, left, number);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
     if (self.count > 1) close_launch(work.memory, number);
@@ -139,8 +145,8 @@ struct watching_block {
 
  private:
   /// By the block's first warp: hands over its parcel, lane 0's, and the spill where something is there.
-  __device__ void publish(const partial_parcel<Strategy, Composite>& partial,
-                          const left_spills<accumulator>& left) const {
+  __device__ void publish(const partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
+                          std::uint32_t number) const {
     if (of_lane_0(partial.is_in_spill(partial.parcel))) {
       copy_by_threads(left.of_block + self.index, *partial.spill, threadIdx.x, warp_size);
       __syncwarp();
@@ -150,8 +156,8 @@ struct watching_block {
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
-  __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial,
-                                 const left_spills<accumulator>& left) const {
+  __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
+                                 std::uint32_t number) const {
     using parcel_type = typename Composite::parcel_type;
     unsigned& blocks_that_left = partial.block.of_grid_stage;
     if (threadIdx.x == 0) blocks_that_left = 0;
@@ -203,8 +209,9 @@ struct watching_block {
     const std::size_t values = hands_over_parcels<Strategy, Composite> ? left_spills<accumulator>::bytes(largest_grid)
                                                                        : bytes_of_threads<Strategy, accumulator>(plan);
     workspace_of<Strategy, Composite> work;
-    work.memory = units_memory(
-        session, largest_grid * static_cast<std::size_t>(tagged_units(sizeof(partial_of<Strategy, Composite>))));
+    using travelling = partial_of<Strategy, Composite>;
+    work.memory = units_memory(session, std::max<std::size_t>(largest_grid, watched_at_once<travelling>) *
+                                            static_cast<std::size_t>(tagged_units(sizeof(travelling))));
     if (values > 0) work.values = session.workspace(cuda_session::partials::plain, values).partials;
     work.chunks = plan.chunks;
     posting posts{0, plan.launch.block_size};

@@ -100,7 +100,13 @@ struct partial_in_registers : block_task<Strategy, Composite> {
       } else {
         fanin::detail::gather<Strategy>(source, c, value, chunks, block, shared);
       }
-      combine_in_block<Strategy, task::largest>(c, value, memory, blockDim.x);
+      if constexpr (is_alone<Strategy> && Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
+                    !goes_through_slots(Strategy::recipe, task::largest)) {
+        combine_by_warp_shuffle<true>(c, value,
+                                      static_cast<accumulator*>(memory));  // the memory is nobody's after that
+      } else {
+        combine_in_block<Strategy, task::largest>(c, value, memory, blockDim.x);
+      }
     }
   }
 

@@ -59,11 +59,12 @@ inline constexpr bool has_levels_for = [] {
   }
 }();
 
-/// The last round, of up to Loads vectors a thread, `threads` apart.
+/// The last round, behind the first `done`: up to Loads of `count` vectors a thread, `threads` apart. Index holds all
+/// numbers up to threads * Loads (most_units_of_round). With 32 bits, a vector's address is one instruction.
 template <int Loads, class Source, class Composite, class Index>
   requires(Source::has_vectors)
-__device__ void gather_rest(const Source& source, const Composite& c, typename Composite::state_type& state, Index mine,
-                            Index threads, Index count) {
+__device__ void gather_rest(const Source& source, const Composite& c, typename Composite::state_type& state,
+                            std::int64_t done, Index mine, Index threads, Index count) {
   if (mine >= count) return;
   typename Source::vector v[Loads];
   int rows = 0;
@@ -71,10 +72,10 @@ __device__ void gather_rest(const Source& source, const Composite& c, typename C
   for (int k = 0; k < Loads; ++k) {
     const Index at = mine + k * threads;
     rows += at < count ? 1 : 0;
-    v[k] = source.load(at < count ? at : mine);  // a load without a condition waits for nothing
+    v[k] = source.load(done, at < count ? at : mine);  // a load without a condition waits for nothing
   }
   all_loads_first();
-  source.fold(c, state, v, mine, threads, rows);
+  source.fold(c, state, v, done + mine, threads, rows);
 }
 
 /// Rounds of one tile per block, a tile being Loads vectors for each thread, contiguous per block (a wide grid stride
@@ -94,7 +95,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
   std::int64_t mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
   const auto load = [&](std::int64_t at, vector(&v)[Loads]) {
 #pragma unroll
-    for (int k = 0; k < Loads; ++k) v[k] = source.load(at + k * static_cast<std::int64_t>(blockDim.x));
+    for (int k = 0; k < Loads; ++k) v[k] = source.load(0, at + k * static_cast<std::int64_t>(blockDim.x));
   };
   if constexpr (is_one_array<Source> && has_levels_for<Source, Composite, Loads, Source::width>) {
     struct tile {
@@ -129,9 +130,10 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
     }
   }
 
-  mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  gather_rest<Loads>(source, c, state, mine, threads, count);
+  gather_rest<Loads>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x, static_cast<std::uint32_t>(threads),
+                     static_cast<std::uint32_t>(count - done));
 
+  if (count * Source::width == source.count) return;  // mostly there are no single elements
   if (blockIdx.x == 0 && threadIdx.x < source.head) c.fold(state, source.value(threadIdx.x), threadIdx.x);
   if (blockIdx.x == gridDim.x - 1) {
     const std::int64_t tail = source.head + count * Source::width + threadIdx.x;
@@ -161,12 +163,12 @@ __device__ void accumulate_together(const Source& source, const Composite& c, ty
   }
 }
 
-/// The last round, of up to Count elements a thread, a grid's width apart. All values that there are before the first
-/// fold, again.
+/// The last round, of up to Count elements a thread, a grid's width apart, behind the first `done`. All values that
+/// there are before the first fold, again.
 template <int Count, class Source, class Composite, class Index>
   requires(!Source::has_vectors)
-__device__ void gather_rest(const Source& source, const Composite& c, typename Composite::state_type& state, Index mine,
-                            Index threads, Index count) {
+__device__ void gather_rest(const Source& source, const Composite& c, typename Composite::state_type& state,
+                            std::int64_t done, Index mine, Index threads, Index count) {
   if (mine >= count) return;
   if constexpr (values_fit_registers<Source, Count>) {
     typename Source::value_type value[Count]{};
@@ -175,7 +177,7 @@ __device__ void gather_rest(const Source& source, const Composite& c, typename C
     for (int k = 0; k < Count; ++k) {
       const Index at = mine + k * threads;
       if (at < count) {
-        value[k] = source.value(at);
+        value[k] = source.value(done + at);
         ++rows;
       }
     }
@@ -184,12 +186,13 @@ __device__ void gather_rest(const Source& source, const Composite& c, typename C
     for (int k = 1; k < Count; ++k) {
       if (k >= rows) value[k] = value[0];
     }
-    c.fold_batch(state, tile_batch<Count, 1, typename Source::value_type>{value, source.index(mine), threads, rows});
+    c.fold_batch(state,
+                 tile_batch<Count, 1, typename Source::value_type>{value, source.index(done + mine), threads, rows});
   } else {
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
       const Index at = mine + k * threads;
-      if (at < count) source.accumulate(c, state, at);
+      if (at < count) source.accumulate(c, state, done + at);
     }
   }
 }
@@ -226,8 +229,8 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
       accumulate_together<Elements>(source, c, state, mine, static_cast<std::int64_t>(blockDim.x));
     }
   }
-  mine = done + static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  gather_rest<Elements>(source, c, state, mine, threads, source.count);
+  gather_rest<Elements>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x,
+                        static_cast<std::uint32_t>(threads), static_cast<std::uint32_t>(source.count - done));
 }
 
 /// Indices mine, mine + step, ... of those below count, up to Units of them in flight: without conditions, f's loads go
@@ -241,7 +244,7 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
     if (count - mine > (Units - 1) * step) {
       accumulate_together<Units>(source, c, state, mine, step);
     } else {
-      gather_rest<Units>(source, c, state, mine, step, count);
+      gather_rest<Units>(source, c, state, 0, mine, step, count);
     }
   }
 }
@@ -250,24 +253,35 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
 /// What a kernel runs through comes from memory first where other kernels ran before: on an H200, behind one, 2^10
 /// floats took 1.27 us instead of 1.44, and 2^12 1.29 instead of 1.47.
 template <int Units, class Source, class Composite>
+  requires(Source::has_vectors)
 __device__ void gather_alone(const Source& source, const Composite& c, typename Composite::state_type& state) {
-  std::uint32_t count = static_cast<std::uint32_t>(source.count);
-  if constexpr (Source::has_vectors) count = static_cast<std::uint32_t>(source.vectors());
+  const auto count = static_cast<std::uint32_t>(source.vectors());
 #pragma unroll 1
   for (std::uint32_t mine = threadIdx.x; mine < count; mine += Units * blockDim.x) {
-    if constexpr (!Source::has_vectors) {
+    gather_rest<Units>(source, c, state, 0, mine, blockDim.x, count);
+  }
+  if (count * Source::width == source.count) return;  // mostly there are no single elements
+  const auto behind = static_cast<std::uint32_t>(source.head) + count * Source::width;
+  const std::uint32_t tail = behind + threadIdx.x;
+  if (threadIdx.x < source.head) c.fold(state, source.value(threadIdx.x), threadIdx.x);
+  if (tail < source.count) c.fold(state, source.value(tail), tail);
+}
+
+/// A block that works on a row or a segment has as many elements as that: AtOnce of them have numbers of 32 bits.
+template <int Units, std::int64_t AtOnce = std::int64_t{1} << 30, class Source, class Composite>
+  requires(!Source::has_vectors)
+__device__ void gather_alone(const Source& source, const Composite& c, typename Composite::state_type& state) {
+#pragma unroll 1
+  for (std::int64_t done = 0; done < source.count; done += AtOnce) {
+    const auto count = static_cast<std::uint32_t>(source.count - done < AtOnce ? source.count - done : AtOnce);
+#pragma unroll 1
+    for (std::uint32_t mine = threadIdx.x; mine < count; mine += Units * blockDim.x) {
       if (count - mine > (Units - 1) * blockDim.x) {  // without conditions, f's loads go together
-        accumulate_together<Units>(source, c, state, mine, blockDim.x);
-        continue;
+        accumulate_together<Units>(source, c, state, done + mine, blockDim.x);
+      } else {
+        gather_rest<Units>(source, c, state, done, mine, blockDim.x, count);
       }
     }
-    gather_rest<Units>(source, c, state, mine, blockDim.x, count);
-  }
-  if constexpr (Source::has_vectors) {
-    const auto behind = static_cast<std::uint32_t>(source.head) + count * Source::width;
-    const std::uint32_t tail = behind + threadIdx.x;
-    if (threadIdx.x < source.head) c.fold(state, source.value(threadIdx.x), threadIdx.x);
-    if (tail < source.count) c.fold(state, source.value(tail), tail);
   }
 }
 
