@@ -29,8 +29,10 @@ struct kokkos_count_runs_functor {
   std::int64_t* runs_of_item;
 
   void operator()(std::int64_t item) const {
+    const Runs all = runs;  // a local one, of which the compiler knows that it stays
+    const std::int64_t until = share.begin(item + 1);
     std::int64_t found = 0;
-    for (std::int64_t k = share.begin(item); k < share.begin(item + 1); ++k) found += runs.begins(k) ? 1 : 0;
+    for (std::int64_t k = share.begin(item); k < until; ++k) found += all.begins(k) ? 1 : 0;
     runs_of_item[item] = found;
   }
 };
@@ -45,11 +47,15 @@ struct kokkos_list_runs_functor {
   std::int64_t* begins;
 
   void operator()(std::int64_t item) const {
+    const Runs all = runs;
+    const Put to = put;
+    std::int64_t* const run_begins = begins;
+    const std::int64_t until = share.begin(item + 1);
     std::int64_t run = run_of_item[item];
-    for (std::int64_t k = share.begin(item); k < share.begin(item + 1); ++k) {
-      if (!runs.begins(k)) continue;
-      if (run < put.capacity) put.put_key(run, runs.keys[k]);
-      begins[run++] = k;
+    for (std::int64_t k = share.begin(item); k < until; ++k) {
+      if (!all.begins(k)) continue;
+      if (run < to.capacity) to.put_key(run, all.keys[k]);
+      run_begins[run++] = k;
     }
   }
 };
@@ -66,7 +72,7 @@ std::int64_t kokkos_reduce_runs_on_host(kokkos_state<Space>& state, const Space&
     if constexpr (!is_synchronous<Space>) space.fence(label.get());
   };
   Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                       kokkos_count_runs_functor<Runs>{share, runs, run_of_item.data()});
+                       kokkos_count_runs_functor<runs_keys<typename Runs::key_type>>{share, runs, run_of_item.data()});
   fence();
   std::int64_t count = 0;
   for (std::int64_t& run : run_of_item) {
@@ -76,7 +82,7 @@ std::int64_t kokkos_reduce_runs_on_host(kokkos_state<Space>& state, const Space&
   }
   std::vector<std::int64_t> begins(static_cast<std::size_t>(count) + 1, runs.elements);
   Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                       kokkos_list_runs_functor<Put, Runs>{share, put, runs, run_of_item.data(), begins.data()});
+                       kokkos_list_runs_functor<Put, runs_keys<typename Runs::key_type>>{share, put, runs, run_of_item.data(), begins.data()});
   fence();
   if (const std::int64_t some = put.fitting(count); some > 0) {
     using segments = segments_functor<typename Runs::functor_type, std::int64_t>;
