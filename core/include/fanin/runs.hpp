@@ -459,5 +459,12 @@ template <detail::range_of_runs Range, class... Others>
 void parallel_reduce(const Range& range, const Others&... others) {
   fanin::parallel_reduce(nullptr, range, others...);
 }
+template <class Out, detail::range_of_runs Range, class... Others>
+  requires(!detail::is_runs_to<Out>)
+void parallel_reduce_into(const Out&, const Range&, const Others&...) {
+  static_assert(detail::dependent_false<Range>,
+                "fanin: runs give keys, results and how many they are: parallel_reduce_into(runs_to(keys, results, "
+                "count), runs(exec, keys), f, reducers...)");
+}
 
 }  // namespace fanin
