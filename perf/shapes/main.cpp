@@ -26,7 +26,8 @@ using namespace fanin_perf;
 
 constexpr const char* about =
     "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
-    "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; each is compared with sums "
+    "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; each is compared with "
+    "sums "
     "in double first. With a GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.

@@ -19,8 +19,8 @@
 
 namespace fanin_perf::shapes {
 
-/// A sum of each row, of each column, of all but a halo of one around them, or of each row again: by offsets, and by keys
-/// that are equal in it.
+/// A sum of each row, of each column, of all but a halo of one around them, or of each row again: by offsets, and by
+/// keys that are equal in it.
 enum class kind { rows, columns, md, segments, runs };
 inline constexpr std::string_view kind_names[] = {"rows", "columns", "md", "segments", "runs"};
 

@@ -82,7 +82,8 @@ std::int64_t kokkos_reduce_runs_on_host(kokkos_state<Space>& state, const Space&
   }
   std::vector<std::int64_t> begins(static_cast<std::size_t>(count) + 1, runs.elements);
   Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                       kokkos_list_runs_functor<Put, runs_keys<typename Runs::key_type>>{share, put, runs, run_of_item.data(), begins.data()});
+                       kokkos_list_runs_functor<Put, runs_keys<typename Runs::key_type>>{
+                           share, put, runs, run_of_item.data(), begins.data()});
   fence();
   if (const std::int64_t some = put.fitting(count); some > 0) {
     using segments = segments_functor<typename Runs::functor_type, std::int64_t>;
