@@ -273,6 +273,7 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
 template <class Accumulator>
 struct runs_workspace {
   runs_marks marks;
+  std::int64_t chunks;  ///< at least one, so that there is somebody who tells how many runs there are
   segments_list<Accumulator, run_piece> list;
   unsigned* ticket = nullptr;
 
@@ -280,15 +281,19 @@ struct runs_workspace {
   runs_workspace(cuda_session& session, std::int64_t elements, std::int64_t most_chunks, bool has_list) {
     constexpr std::int64_t warps = threads_of_runs / warp_size;
     marks.tiles = elements == 0 ? 0 : (elements - 1) / keys_of_tile + 1;
-    marks.tiles_of_chunk = std::max((marks.tiles + most_chunks - 1) / most_chunks, warps);
+    const std::int64_t tiles_of_chunk = std::max((marks.tiles + most_chunks - 1) / most_chunks, warps);
+    marks.tiles_of_chunk = divider(tiles_of_chunk);
+    chunks = std::max<std::int64_t>((marks.tiles + tiles_of_chunk - 1) / tiles_of_chunk, 1);
     const std::int64_t pieces = has_list ? elements / 16'384 + elements / (segment_of_warp + 1) : 0;
     const std::size_t bytes_of_tiles = round_up(static_cast<std::size_t>(marks.tiles) * sizeof(runs_mark));
-    const std::size_t bytes_of_chunks = round_up(static_cast<std::size_t>(chunks()) * sizeof(runs_mark));
+    const std::size_t bytes_of_chunks = round_up(static_cast<std::size_t>(chunks) * sizeof(runs_mark));
+    const std::size_t bytes_of_begins =
+        round_up(static_cast<std::size_t>(marks.tiles) * words_of_tile * sizeof(std::uint32_t));
     const std::size_t bytes_of_pieces = round_up(static_cast<std::size_t>(pieces) * sizeof(run_piece));
     const std::size_t bytes_of_count = round_up(sizeof(unsigned));
     const workspace_memory memory = session.workspace(
-        cuda_session::partials::plain, bytes_of_count + bytes_of_tiles + bytes_of_chunks + bytes_of_pieces +
-                                           static_cast<std::size_t>(pieces) * sizeof(Accumulator));
+        cuda_session::partials::plain, bytes_of_count + bytes_of_tiles + bytes_of_chunks + bytes_of_begins +
+                                           bytes_of_pieces + static_cast<std::size_t>(pieces) * sizeof(Accumulator));
     ticket = memory.counter;
     auto* at = static_cast<unsigned char*>(memory.partials);
     list.count = reinterpret_cast<unsigned*>(at);
@@ -296,12 +301,9 @@ struct runs_workspace {
     list.capacity = static_cast<unsigned>(pieces);
     marks.of_tile = reinterpret_cast<runs_mark*>(at += bytes_of_count);
     marks.of_chunk = reinterpret_cast<runs_mark*>(at += bytes_of_tiles);
-    list.pieces = reinterpret_cast<run_piece*>(at += bytes_of_chunks);
+    marks.begins = reinterpret_cast<std::uint32_t*>(at += bytes_of_chunks);
+    list.pieces = reinterpret_cast<run_piece*>(at += bytes_of_begins);
     list.partials = reinterpret_cast<Accumulator*>(at + bytes_of_pieces);
-  }
-  /// At least one, so that there is somebody who tells how many runs there are.
-  std::int64_t chunks() const {
-    return std::max<std::int64_t>((marks.tiles + marks.tiles_of_chunk - 1) / marks.tiles_of_chunk, 1);
   }
 };
 
@@ -320,7 +322,7 @@ void split_runs(cuda_session& session, const cuda_destination<std::int64_t>& cou
   const std::int64_t at_once = blocks_at_once<Composite, by_marks, key>(session, plan, INT32_MAX);
   const bool has_long_ones = by_threads && runs.elements > segment_of_warp && put.capacity > 0;
   const runs_workspace<accumulator> work(session, runs.elements, at_once, has_long_ones);
-  plan.launch.grid_size = static_cast<int>(work.chunks());
+  plan.launch.grid_size = static_cast<int>(work.chunks);
   void* arguments[] = {argument(keys), argument(work.marks), argument(work.ticket), argument(work.list.count),
                        argument(count)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
@@ -13,20 +14,23 @@
 #include <fanin/cuda/split/kernels.cuh>
 #include <fanin/cuda/split/segments.cuh>
 #include <fanin/cuda/thread/source.cuh>
+#include <fanin/detail/divider.hpp>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
+#include <fanin/segments.hpp>
 
-/// Runs: a first launch marks how many begin in each tile of keys and where the first of them does, a second one finds
-/// those of a tile again, which have their numbers and ends now, and works on them as on segments; a third one on the
+/// Runs: a first launch marks where they begin, and how many do in each tile of keys and where the first of them does;
+/// a second one has those of a tile with their numbers and ends, and works on them as on segments; a third one on the
 /// pieces of long ones. What threads do with a run depends on its length alone.
 namespace fanin::detail {
 
 /// Keys that a warp takes at once. A run of more elements than a warp takes is the last one of its tile.
 inline constexpr int keys_of_tile = 512;
 inline constexpr unsigned threads_of_runs = 256;
-static_assert(keys_of_tile <= segment_of_warp);
+inline constexpr int words_of_tile = keys_of_tile / static_cast<int>(warp_size);
+static_assert(keys_of_tile <= segment_of_warp && words_of_tile <= static_cast<int>(warp_size));
 
 /// Of a tile, or of a chunk of them: how many runs begin in it, and where the first of them does. Then, how many begin
 /// before it in its chunk (of a chunk: before it), and where the first does that begins behind it.
@@ -40,8 +44,9 @@ inline constexpr std::int64_t no_run = INT64_MAX;
 struct runs_marks {
   runs_mark* of_tile;
   runs_mark* of_chunk;
+  std::uint32_t* begins;  ///< a bit for each key with which a run begins
   std::int64_t tiles;
-  std::int64_t tiles_of_chunk;
+  divider tiles_of_chunk;
 };
 
 template <class F>
@@ -60,32 +65,64 @@ __device__ auto row_of_piece(const All& runs, const run_piece& piece) {
   return runs.row(piece.row, piece.begin, piece.end);
 }
 
-/// By a warp: use(k, lanes in which a run begins, whether one does at k, key of k) for the tile's keys, 32 at a time;
-/// some of them are in flight at once.
-template <class Key, class Use, int... K>
-__device__ void use_keys(const runs_keys<Key>& runs, std::int64_t first, const Use& use,
+/// By a warp: use(round, lanes with whose keys a run begins) for some rounds of a tile, a key a lane in each; all of
+/// them are in flight at once. `mine` is the first one's place; IsInner says that there are keys before and behind the
+/// tile.
+template <bool IsInner, class Key, class Use, int... K>
+__device__ void use_keys(const runs_keys<Key>& runs, std::int64_t mine, int round, const Use& use,
                          std::integer_sequence<int, K...>) {
-  const std::int64_t last = runs.elements - 1;
-  const std::int64_t k[] = {first + K * static_cast<std::int64_t>(warp_size)...};
+  constexpr auto lanes = static_cast<int>(warp_size);
+  const std::int64_t left = runs.elements - mine;  // may be below 1
+  const Key* const from = runs.keys + mine;
   // Without conditions, so that no load waits for another.
-  const Key here[] = {runs.keys[k[K] < last ? k[K] : last]...};
-  const Key before[] = {runs.keys[k[K] == 0 ? 0 : k[K] <= last ? k[K] - 1 : last]...};
-  all_loads_first();
-  const auto use_one = [&](std::int64_t at, const Key& mine, const Key& other) {
-    const bool begins = at <= last && (at == 0 || !runs.are_equal(other, mine));
-    use(at, lanes_where(begins), begins, mine);
+  const auto load = [&](int k, int step) -> const Key& {
+    if constexpr (IsInner) return from[k * lanes - step];
+    const bool is_there = k * lanes < left && mine + k * lanes >= step;
+    return is_there ? from[k * lanes - step] : runs.keys[0];
   };
-  (use_one(k[K], here[K], before[K]), ...);
+  const Key here[] = {load(K, 0)...};
+  const Key before[] = {load(K, 1)...};
+  all_loads_first();
+  const auto begins = [&](int k) {
+    if constexpr (IsInner) return !runs.are_equal(before[k], here[k]);
+    return k * lanes < left && (mine + k * lanes == 0 || !runs.are_equal(before[k], here[k]));
+  };
+  (use(round + K, lanes_where(begins(K))), ...);
 }
-template <class Key, class Use>
-__device__ void for_keys_of_tile(const runs_keys<Key>& runs, std::int64_t tile, const Use& use) {
-  constexpr int at_once = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(32 / sizeof(Key), 1, 8)));
-  constexpr int keys = at_once * static_cast<int>(warp_size);
-  const std::int64_t begin = tile * keys_of_tile + threadIdx.x % warp_size;
+
+/// How many keys a lane has in flight.
+template <class Key>
+inline constexpr int keys_in_flight = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(32 / sizeof(Key), 1, 8)));
+
+/// By a warp: marks where runs begin in a tile. How many there are, and where the first of them begins.
+template <class Key>
+__device__ runs_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, std::uint32_t* begins) {
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const std::int64_t from = tile * keys_of_tile;
+  std::uint32_t mine = 0;
+  runs_mark found{0, no_run};
+  const auto use = [&](int round, std::uint32_t lanes) {
+    if (found.runs == 0 && lanes != 0) {
+      found.first = from + round * static_cast<int>(warp_size) + __ffs(static_cast<int>(lanes)) - 1;
+    }
+    found.runs += __popc(lanes);
+    if (lane == round) mine = lanes;
+  };
+  const auto rounds = [&]<bool IsInner, int InFlight>(std::bool_constant<IsInner>,
+                                                      std::integral_constant<int, InFlight>) {
 #pragma unroll 1
-  for (int done = 0; done < keys_of_tile; done += keys) {
-    use_keys(runs, begin + done, use, std::make_integer_sequence<int, at_once>{});
+    for (int round = 0; round < words_of_tile; round += InFlight) {
+      use_keys<IsInner>(runs, from + round * static_cast<int>(warp_size) + lane, round, use,
+                        std::make_integer_sequence<int, InFlight>{});
+    }
+  };
+  if (tile > 0 && from + keys_of_tile <= runs.elements) {
+    rounds(std::true_type{}, std::integral_constant<int, keys_in_flight<Key>>{});
+  } else {
+    rounds(std::false_type{}, std::integral_constant<int, 1>{});
   }
+  if (lane < words_of_tile) begins[tile * words_of_tile + lane] = mine;
+  return found;
 }
 
 struct memory_of_marks {
@@ -145,17 +182,12 @@ __global__ void __launch_bounds__(threads_of_runs)
                      const cuda_destination<std::int64_t> count) {
   auto& block = object_of_block<memory_of_marks>();
   if (blockIdx.x == 0 && threadIdx.x == 0) *listed = 0;
-  const unsigned lane = threadIdx.x % warp_size;
-  const std::int64_t first = blockIdx.x * marks.tiles_of_chunk;
-  const std::int64_t until = marks.tiles - first < marks.tiles_of_chunk ? marks.tiles : first + marks.tiles_of_chunk;
+  const auto tiles_of_chunk = static_cast<std::int64_t>(marks.tiles_of_chunk.divisor());
+  const std::int64_t first = blockIdx.x * tiles_of_chunk;
+  const std::int64_t until = marks.tiles - first < tiles_of_chunk ? marks.tiles : first + tiles_of_chunk;
   for (std::int64_t tile = first + threadIdx.x / warp_size; tile < until; tile += threads_of_runs / warp_size) {
-    unsigned found = 0;
-    std::int64_t first_of_tile = no_run;
-    for_keys_of_tile(runs, tile, [&](std::int64_t k, std::uint32_t lanes, bool, const auto&) {
-      if (found == 0 && lanes != 0) first_of_tile = k - lane + (__ffs(static_cast<int>(lanes)) - 1);
-      found += static_cast<unsigned>(__popc(lanes));
-    });
-    if (lane == 0) marks.of_tile[tile] = {found, first_of_tile};
+    const runs_mark mark = mark_tile(runs, tile, marks.begins);
+    if (threadIdx.x % warp_size == 0) marks.of_tile[tile] = mark;
   }
   __syncthreads();
   const runs_mark of_chunk = scan_marks(marks.of_tile + first, until - first, block);
@@ -182,27 +214,52 @@ struct runs_of_tile {
   __device__ auto run(const Runs& runs, int at) const {
     return runs.row(row + at, from + begins[at], at + 1 < count ? from + begins[at + 1] : end);
   }
+  /// How long it is, or longer than any that a lane takes.
+  __device__ int count_of(int at) const {
+    constexpr std::int64_t most = INT32_MAX / 2;
+    const int behind = at + 1 < count ? begins[at + 1] : static_cast<int>(end - from < most ? end - from : most);
+    return behind - begins[at];
+  }
 };
 
-/// By a warp: finds a tile's runs, and writes their keys.
-template <class Runs, class Put>
-__device__ runs_of_tile find_runs(const Runs& runs, const Put& put, const runs_marks& marks, std::int64_t tile,
-                                  std::uint16_t* begins) {
+/// By a warp: of some rounds of a tile.
+template <class Key, class Put, int... K>
+__device__ void find_some_runs(const runs_keys<Key>& runs, const Put& put, const std::uint32_t* begins_of_tile,
+                               std::int64_t room, int round, std::uint16_t* begins, runs_of_tile& found,
+                               std::integer_sequence<int, K...>) {
+  const unsigned lane = threadIdx.x % warp_size;
+  const std::uint32_t lanes[] = {begins_of_tile[round + K]...};
+  if ((lanes[K] | ...) == 0) return;
+  // A lane whose key is none of a run's reads another one.
+  const auto place = [&](int k) { return (round + k) * static_cast<int>(warp_size) + static_cast<int>(lane); };
+  const Key keys[] = {runs.keys[found.from + ((lanes[K] >> lane & 1) != 0 ? place(K) : 0)]...};
+  all_loads_first();
+  const auto take = [&](std::uint32_t of_round, int at_tile, const Key& key) {
+    if ((of_round >> lane & 1) != 0) {
+      const int at = found.count + __popc(of_round & ((std::uint32_t{1} << lane) - 1));
+      begins[at] = static_cast<std::uint16_t>(at_tile);
+      if (at < room) put.put_key(found.row + at, key);
+    }
+    found.count += __popc(of_round);
+  };
+  (take(lanes[K], place(K), keys[K]), ...);
+}
+
+/// By a warp: a tile's runs; writes their keys.
+template <class Key, class Put>
+__device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, const runs_marks& marks,
+                                  std::int64_t tile, std::uint16_t* begins) {
   const runs_mark of_tile = marks.of_tile[tile];
-  const runs_mark of_chunk = marks.of_chunk[tile / marks.tiles_of_chunk];
+  const runs_mark of_chunk = marks.of_chunk[marks.tiles_of_chunk.quotient(static_cast<std::uint64_t>(tile))];
   const std::int64_t behind = of_tile.first < of_chunk.first ? of_tile.first : of_chunk.first;
   runs_of_tile found{
       begins, tile * keys_of_tile, of_tile.runs + of_chunk.runs, behind < runs.elements ? behind : runs.elements, 0, 0};
   const std::int64_t room = put.capacity - found.row;
-  const std::uint32_t lanes_before = (std::uint32_t{1} << threadIdx.x % warp_size) - 1;
-  for_keys_of_tile(runs, tile, [&](std::int64_t k, std::uint32_t lanes, bool begins_here, const auto& key) {
-    if (begins_here) {
-      const int at = found.count + __popc(lanes & lanes_before);
-      begins[at] = static_cast<std::uint16_t>(k - found.from);
-      if (at < room) put.put_key(found.row + at, key);
-    }
-    found.count += __popc(lanes);
-  });
+#pragma unroll 1
+  for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
+    find_some_runs(runs, put, marks.begins + tile * words_of_tile, room, round, begins, found,
+                   std::make_integer_sequence<int, keys_in_flight<Key>>{});
+  }
   found.fitting = room < found.count ? static_cast<int>(room < 0 ? 0 : room) : found.count;
   return found;
 }
@@ -211,29 +268,109 @@ __device__ runs_of_tile find_runs(const Runs& runs, const Put& put, const runs_m
 /// every so many-th tile, are not all the same workers'.
 __device__ inline std::int64_t odd(std::int64_t workers) { return workers - (workers % 2 == 0 ? 1 : 0); }
 
+/// Whether f gives elements of an array, which a warp reads one beside the other for its lanes to fold.
+template <class F>
+inline constexpr bool stages_values = false;
+template <class T>
+inline constexpr bool stages_values<value_of_segment<T>> =
+    std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+
+/// A tile's elements: those that are staged in memory of the block, with a gap behind each 16, so that lanes whose runs
+/// begin so many elements apart find theirs in different banks.
+template <class T>
+struct staged_tile {
+  T elements[keys_of_tile + keys_of_tile / 16];
+
+  __device__ static int place(int k) { return k + k / 16; }
+
+  /// By a warp: those of a tile that begins at `from`.
+  template <int... K>
+  __device__ void stage(const value_of_segment<T>& f, std::int64_t from, std::int64_t count,
+                        std::integer_sequence<int, K...>) {
+    constexpr int at_once = sizeof...(K);
+    constexpr auto lanes = static_cast<int>(warp_size);
+    const int lane = static_cast<int>(threadIdx.x % warp_size);
+    const bool is_whole = count - from >= keys_of_tile;
+#pragma unroll 1
+    for (int round = 0; round < words_of_tile; round += at_once) {
+      const int first = round * lanes + lane;
+      const auto index = [&](int k) { return is_whole || first + k * lanes < count - from ? first + k * lanes : 0; };
+      const T loaded[] = {f(0, from + index(K))...};
+      all_loads_first();
+      ((elements[place(first + K * lanes)] = loaded[K]), ...);
+    }
+  }
+};
+struct nothing_staged {};
+
+template <class Runs>
+struct values_of_tile {
+  using type = nothing_staged;
+};
+template <class T, class Key>
+  requires(stages_values<value_of_segment<T>>)
+struct values_of_tile<runs_functor<value_of_segment<T>, Key>> {
+  using type = staged_tile<T>;
+};
+
+template <class Runs>
 struct memory_of_runs {
   std::uint16_t begins[threads_of_runs / warp_size][keys_of_tile];
+  typename values_of_tile<Runs>::type values[threads_of_runs / warp_size];
 };
+
+/// A run that a lane takes, of an array's elements, staged or not: one after the other in either case.
+template <class Values, class Runs, class Composite, class Put>
+__device__ void reduce_short_run(const Values* staged, const Runs& runs, const runs_of_tile& tile, int at, int count,
+                                 const Composite& c, const Put& put) {
+  typename Composite::accumulator_type value = c.identity();
+  auto state = c.begin(value);
+  int k = tile.begins[at];
+  const int end = k + count;
+  const int end_of_staged = staged == nullptr ? 0 : end < keys_of_tile ? end : keys_of_tile;
+#pragma unroll 1
+  for (; k < end_of_staged; ++k) c.fold(state, staged->elements[Values::place(k)], tile.from + k);
+#pragma unroll 1
+  for (; k < end; ++k) c.fold(state, runs.f(0, tile.from + k), tile.from + k);
+  c.finish(state, value);
+  put.put(tile.row + at, c.at(runs.place(tile.row + at)).result(value));
+}
 
 /// A tile a warp.
 template <class Runs, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_runs)
     runs_by_warps_kernel(const Runs runs, const Composite c, const Put put, const runs_marks marks,
                          const segments_list<typename Composite::accumulator_type, run_piece> list) {
-  auto& block = object_of_block<memory_of_runs>();
-  const unsigned lane = threadIdx.x % warp_size;
+  constexpr bool stages = stages_values<typename Runs::functor_type>;
+  constexpr int runs_worth_it = keys_of_tile / static_cast<int>(segment_of_lane);
+  auto& block = object_of_block<memory_of_runs<Runs>>();
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
   const unsigned warp = threadIdx.x / warp_size;
   const std::int64_t step = odd(static_cast<std::int64_t>(gridDim.x) * (threads_of_runs / warp_size));
   const std::int64_t self = static_cast<std::int64_t>(blockIdx.x) * (threads_of_runs / warp_size) + warp;
   if (self >= step) return;
   for (std::int64_t tile = self; tile < marks.tiles; tile += step) {
     const runs_of_tile found = find_runs(runs, put, marks, tile, block.begins[warp]);
+    [[maybe_unused]] const bool is_staged = found.fitting >= runs_worth_it;
+    if constexpr (stages) {
+      if (is_staged) {
+        block.values[warp].stage(runs.f, found.from, runs.elements,
+                                 std::make_integer_sequence<int, keys_in_flight<decltype(runs.f(0, 0))>>{});
+      }
+    }
     __syncwarp();
     for (int base = 0; base < found.fitting; base += static_cast<int>(warp_size)) {
       const auto run_of = [&](int taken) { return found.run(runs, base + taken); };
-      const int mine = base + static_cast<int>(lane);
-      const std::int64_t count = mine < found.fitting ? run_of(static_cast<int>(lane)).count() : -1;
-      reduce_segments_of_warp(run_of, count, c, put.results, [&](int taken) {
+      const int mine = base + lane;
+      int count = mine < found.fitting ? found.count_of(mine) : -1;
+      if constexpr (stages) {
+        if (count >= 0 && count <= segment_of_lane) {
+          reduce_short_run(is_staged ? &block.values[warp] : nullptr, runs, found, mine, count, c, put.results);
+          count = -1;
+        }
+        if (lanes_where(count >= 0) == 0) continue;
+      }
+      reduce_segments_of_warp(run_of, count < 0 ? -1 : run_of(lane).count(), c, put.results, [&](int taken) {
         const auto run = run_of(taken);
         list_pieces(list, run.count(), run_piece{run.place[0], 0, 0, run.begin, run.end});
       });
