@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -66,7 +67,8 @@ TYPED_TEST(kokkos_runs, as_on_a_device) {
   using values = detail::value_of_segment<std::int64_t>;
   const auto all = detail::make_axes_composite<detail::axes_of<2, 1>>(detail::md_shape<1, fanin::iterate::right>{},
                                                                       fanin::sum<std::int64_t>{});
-  const TypeParam space;
+  const fanin::kokkos<TypeParam> exec;
+  const TypeParam& space = exec.space();
   const auto state = std::make_shared<detail::kokkos_state<TypeParam>>(space);
   const detail::kokkos_label label("runs", detail::kokkos_call::parallel_reduce);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
