@@ -78,7 +78,8 @@ TYPED_TEST(kokkos_runs, as_on_a_device) {
     std::vector<std::int64_t> sums(count + 1, -1);
     const auto some = static_cast<std::size_t>(seed % 3 == 0 ? mix(seed) % (count + 1) : count);
     std::int64_t told = -1;
-    const detail::runs_put<int, put_type> put{keys.data(), 1, {sums.data(), 1}, static_cast<std::int64_t>(some)};
+    const detail::runs_put<detail::results_in_order<int>, put_type> put{
+        {keys.data()}, {sums.data(), 1}, static_cast<std::int64_t>(some)};
     const detail::runs_functor<values, int> runs{{of.keys.data(), std::ssize(of.keys)}, {of.xs.data(), 1}};
     const std::int64_t* const at =
         detail::kokkos_reduce_runs_on_device(*state, space, label, seed % 2 == 0 ? &told : nullptr, put, runs, all);

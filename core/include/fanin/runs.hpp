@@ -136,7 +136,7 @@ auto runs(Exec&& exec, const Keys& keys) {
 
 /// Runs of an array by keys. Cheap to copy. Refers to the elements and to the keys, which must outlive it and the
 /// calls' work.
-template <class T, class Key>
+template <class T, class Key, bool HasStride = true>
 class runs_data {
  public:
   runs_data(const T* data, std::int64_t stride, const Key* keys, std::int64_t size)
@@ -170,8 +170,8 @@ auto runs(const X& xs, const Keys& keys) {
       throw invalid_argument("fanin::runs: there are " + std::to_string(size) + " elements and " +
                              std::to_string(all.size()) + " keys; give each element a key");
     }
-    return runs_data<detail::element_t<X>, key>(detail::data_of(xs), size == 0 ? 1 : detail::strides_of<1>(xs)[0],
-                                                all.data(), size);
+    return runs_data<detail::element_t<X>, key, !detail::is_row_major<X>>(
+        detail::data_of(xs), size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), size);
   }
 }
 
@@ -181,8 +181,8 @@ template <class Exec, class Key>
 struct runs_over<runs_policy<Exec, Key>> {
   using key_type = Key;
 };
-template <class T, class Key>
-struct runs_over<runs_data<T, Key>> {
+template <class T, class Key, bool HasStride>
+struct runs_over<runs_data<T, Key, HasStride>> {
   using key_type = Key;
 };
 template <class Range>
@@ -254,6 +254,27 @@ void check_room(const Out& out, std::int64_t room, const char* call) {
   }
 }
 
+/// What puts one after the other into what was opened of an Out.
+template <class Out, class Result>
+constexpr auto line_of(const opened_destination<Result, 1>& opened) {
+  if constexpr (std::is_pointer_v<std::remove_cvref_t<Out>> || is_row_major<std::remove_cvref_t<Out>>) {
+    return results_in_order<Result>{opened.to};
+  } else {
+    return results_in_line<Result>{opened.to, opened.strides[0]};
+  }
+}
+template <class Out, class... Result>
+constexpr auto lines_of(const tuple<opened_destination<Result, 1>...>& opened) {
+  if constexpr (sizeof...(Result) == 1) {
+    return detail::line_of<Out>(get<0>(opened));
+  } else {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      using all = results_in_each<decltype(detail::line_of<std::tuple_element_t<I, Out>>(get<I>(opened)))...>;
+      return all{{{{detail::line_of<std::tuple_element_t<I, Out>>(get<I>(opened))}...}}};
+    }(std::index_sequence_for<Result...>{});
+  }
+}
+
 /// Opens the destination of runs of `size` keys, which are read from `from` as other things are. Throws
 /// invalid_argument as destinations do, and where it lies on what is read. Of no keys nothing is looked at.
 template <class Exec, class Key, class Result, class Keys, class Results, class Count>
@@ -276,24 +297,21 @@ auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<
     return detail::open_destination<Exec, Key>(handle, to.keys, extents, room, iterate::right, call);
   }();
   check_apart(keys);
-  return [&]<class... Each>(const tuple<opened_destination<Each, 1>...>& opened) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (check_apart(get<I>(opened)), ...);
-      if constexpr (sizeof...(Each) == 1) {
-        using put = results_in_line<Each...>;
-        return runs_put<Key, put>{keys.to, keys.strides[0], put{get<0>(opened).to, get<0>(opened).strides[0]}, room};
-      } else {
-        using put = results_in_each<results_in_line<Each>...>;
-        return runs_put<Key, put>{keys.to, keys.strides[0],
-                                  put{{{{{get<I>(opened).to, get<I>(opened).strides[0]}}...}}}, room};
-      }
-    }(std::index_sequence_for<Each...>{});
-  }([&] {
+  const auto results = [&] {
     using opened_type =
         decltype(detail::open_destinations<Exec, Result>(handle, to.results, extents, room, iterate::right, call));
     if (room == 0) return opened_type{};
     return detail::open_destinations<Exec, Result>(handle, to.results, extents, room, iterate::right, call);
-  }());
+  }();
+  [&]<class... Each>(const tuple<opened_destination<Each, 1>...>& opened) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (check_apart(get<I>(opened)), ...);
+    }(std::index_sequence_for<Each...>{});
+  }(results);
+  const auto lines = detail::lines_of<std::remove_reference_t<Results>>(results);
+  const auto line_of_keys = detail::line_of<Keys>(keys);
+  return runs_put<std::remove_const_t<decltype(line_of_keys)>, std::remove_const_t<decltype(lines)>>{line_of_keys,
+                                                                                                     lines, room};
 }
 
 /// Throws invalid_argument, in words, for a count that cannot be written.
@@ -329,11 +347,11 @@ std::int64_t reduce_runs(const typename backend<Exec>::handle_type& handle, cons
   }
 }
 
-template <class To, class Exec, class T, class Key, class... Reducer>
-std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, const runs_data<T, Key>& data,
+template <class To, class Exec, class T, class Key, bool HasStride, class... Reducer>
+std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, const runs_data<T, Key, HasStride>& data,
                                  const char* call, const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
-  using values = value_of_segment<T>;
+  using values = std::conditional_t<HasStride, value_of_segment<T>, value_of_run<T>>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
   using composite_type = std::remove_const_t<decltype(all)>;
@@ -341,7 +359,14 @@ std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, c
                                       typename composite_type::result_type>() &&
                 detail::check_md_composite<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
     const std::int64_t size = data.size();
-    const runs_functor<values, Key> runs{{data.keys(), size}, {data.elements(), data.stride()}};
+    const values f = [&] {
+      if constexpr (HasStride) {
+        return values{data.elements(), data.stride()};
+      } else {
+        return values{data.elements()};
+      }
+    }();
+    const runs_functor<values, Key> runs{{data.keys(), size}, f};
     if (size == 0) return detail::reduce_runs<object>(handle, label, to, runs, all, {}, call);
     detail::check_span<object>(handle, std::span(data.keys(), static_cast<std::size_t>(size)), call);
     detail::check_strided<object, 1>(handle, data.elements(), {{size}}, {{data.stride()}}, size, call);

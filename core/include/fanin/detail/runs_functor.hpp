@@ -62,6 +62,14 @@ struct runs_functor : runs_keys<Key> {
   }
 };
 
+/// The element of an index of a contiguous array, whichever run's it is.
+template <class T>
+struct value_of_run {
+  const T* data;
+
+  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k]; }
+};
+
 /// Where results go: with a step from one to the next.
 template <class Result>
 struct results_in_line {
@@ -71,15 +79,13 @@ struct results_in_line {
   FANIN_FUNCTION constexpr void put(std::int64_t row, const Result& result) const { to[row * stride] = result; }
 };
 
-/// Where runs go: put_key(run, key) and results.put(run, result), for the first `capacity` of them.
-template <class Key, class Put>
+/// Where runs go: keys.put(run, key) and results.put(run, result), for the first `capacity` of them.
+template <class Keys, class Put>
 struct runs_put {
-  Key* keys;
-  std::int64_t stride;
+  Keys keys;
   Put results;
   std::int64_t capacity;
 
-  FANIN_FUNCTION constexpr void put_key(std::int64_t run, const Key& key) const { keys[run * stride] = key; }
   FANIN_FUNCTION constexpr std::int64_t fitting(std::int64_t runs) const { return runs < capacity ? runs : capacity; }
 };
 

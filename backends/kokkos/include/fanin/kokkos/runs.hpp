@@ -54,7 +54,7 @@ struct kokkos_list_runs_functor {
     std::int64_t run = run_of_item[item];
     for (std::int64_t k = share.begin(item); k < until; ++k) {
       if (!all.begins(k)) continue;
-      if (run < to.capacity) to.put_key(run, all.keys[k]);
+      if (run < to.capacity) to.keys.put(run, all.keys[k]);
       run_begins[run++] = k;
     }
   }
@@ -108,7 +108,7 @@ struct kokkos_scan_runs_functor {
     if (runs.begins(k)) {
       if (is_final && run <= put.capacity) {
         begins[run] = k;
-        if (run < put.capacity) put.put_key(run, runs.keys[k]);
+        if (run < put.capacity) put.keys.put(run, runs.keys[k]);
       }
       ++run;
     }

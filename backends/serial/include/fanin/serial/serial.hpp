@@ -130,7 +130,7 @@ struct backend<serial> {
     for (std::int64_t begin = 0; begin < runs.elements; ++run) {
       const std::int64_t end = runs.end_of(begin);
       if (run < put.capacity) {
-        put.put_key(run, runs.keys[begin]);
+        put.keys.put(run, runs.keys[begin]);
         const auto acc = detail::host::fold_one_row(
             runs.row(run, begin, end), c.plain(), short_row(exec),
             [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); });

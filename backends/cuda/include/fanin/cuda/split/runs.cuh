@@ -203,42 +203,42 @@ __global__ void __launch_bounds__(threads_of_runs)
 
 /// The runs that begin in a tile, of which the first `fitting` have a place to go to.
 struct runs_of_tile {
-  const std::uint16_t* begins;  ///< from the tile's begin, in memory of the block
-  std::int64_t from;            ///< where the tile begins
-  std::int64_t row;             ///< the first one's number
-  std::int64_t end;             ///< the last one's
+  const std::uint16_t*
+      begins;         ///< from the tile's begin, in memory of the block; and where the last one ends, or most_place
+  std::int64_t from;  ///< where the tile begins
+  std::int64_t row;   ///< the first one's number
+  std::int64_t end;   ///< the last one's
   int count;
   int fitting;
 
+  static constexpr std::int64_t most_place = UINT16_MAX;
   template <class Runs>
   __device__ auto run(const Runs& runs, int at) const {
     return runs.row(row + at, from + begins[at], at + 1 < count ? from + begins[at + 1] : end);
   }
-  /// How long it is, or longer than any that a lane takes.
-  __device__ int count_of(int at) const {
-    constexpr std::int64_t most = INT32_MAX / 2;
-    const int behind = at + 1 < count ? begins[at + 1] : static_cast<int>(end - from < most ? end - from : most);
-    return behind - begins[at];
-  }
+  /// How long it is, or that it is longer than any that a warp takes.
+  __device__ int count_of(int at) const { return begins[at + 1] - begins[at]; }
 };
+static_assert(runs_of_tile::most_place - keys_of_tile > segment_of_warp);
 
 /// By a warp: of some rounds of a tile.
 template <class Key, class Put, int... K>
 __device__ void find_some_runs(const runs_keys<Key>& runs, const Put& put, const std::uint32_t* begins_of_tile,
-                               std::int64_t room, int round, std::uint16_t* begins, runs_of_tile& found,
+                               int room, int round, std::uint16_t* begins, runs_of_tile& found,
                                std::integer_sequence<int, K...>) {
   const unsigned lane = threadIdx.x % warp_size;
   const std::uint32_t lanes[] = {begins_of_tile[round + K]...};
   if ((lanes[K] | ...) == 0) return;
   // A lane whose key is none of a run's reads another one.
+  const Key* const from = runs.keys + found.from;
   const auto place = [&](int k) { return (round + k) * static_cast<int>(warp_size) + static_cast<int>(lane); };
-  const Key keys[] = {runs.keys[found.from + ((lanes[K] >> lane & 1) != 0 ? place(K) : 0)]...};
+  const Key keys[] = {from[(lanes[K] >> lane & 1) != 0 ? place(K) : 0]...};
   all_loads_first();
   const auto take = [&](std::uint32_t of_round, int at_tile, const Key& key) {
     if ((of_round >> lane & 1) != 0) {
       const int at = found.count + __popc(of_round & ((std::uint32_t{1} << lane) - 1));
       begins[at] = static_cast<std::uint16_t>(at_tile);
-      if (at < room) put.put_key(found.row + at, key);
+      if (at < room) put.keys.put(found.row + at, key);
     }
     found.count += __popc(of_round);
   };
@@ -254,13 +254,19 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
   const std::int64_t behind = of_tile.first < of_chunk.first ? of_tile.first : of_chunk.first;
   runs_of_tile found{
       begins, tile * keys_of_tile, of_tile.runs + of_chunk.runs, behind < runs.elements ? behind : runs.elements, 0, 0};
-  const std::int64_t room = put.capacity - found.row;
+  const std::int64_t left = put.capacity - found.row;
+  const int room = left < 0 ? 0 : left < keys_of_tile ? static_cast<int>(left) : keys_of_tile;
 #pragma unroll 1
   for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
     find_some_runs(runs, put, marks.begins + tile * words_of_tile, room, round, begins, found,
                    std::make_integer_sequence<int, keys_in_flight<Key>>{});
   }
-  found.fitting = room < found.count ? static_cast<int>(room < 0 ? 0 : room) : found.count;
+  found.fitting = room < found.count ? room : found.count;
+  if (threadIdx.x % warp_size == 0) {
+    const std::int64_t place = found.end - found.from;
+    begins[found.count] =
+        static_cast<std::uint16_t>(place < runs_of_tile::most_place ? place : runs_of_tile::most_place);
+  }
   return found;
 }
 
@@ -272,33 +278,43 @@ __device__ inline std::int64_t odd(std::int64_t workers) { return workers - (wor
 template <class F>
 inline constexpr bool stages_values = false;
 template <class T>
-inline constexpr bool stages_values<value_of_segment<T>> =
+inline constexpr bool can_be_staged =
     std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+template <class T>
+inline constexpr bool stages_values<value_of_segment<T>> = can_be_staged<T>;
+template <class T>
+inline constexpr bool stages_values<value_of_run<T>> = can_be_staged<T>;
 
-/// A tile's elements: those that are staged in memory of the block, with a gap behind each 16, so that lanes whose runs
-/// begin so many elements apart find theirs in different banks.
+/// Elements of a tile, and those behind that its last run may have if a lane takes it, in memory of the block: with a
+/// gap behind each 16, so that lanes whose runs begin so many elements apart find theirs in different banks.
 template <class T>
 struct staged_tile {
-  T elements[keys_of_tile + keys_of_tile / 16];
+  static constexpr int behind = static_cast<int>(segment_of_lane);
+  static constexpr unsigned place(int k) { return static_cast<unsigned>(k) + static_cast<unsigned>(k) / 16; }
 
-  __device__ static int place(int k) { return k + k / 16; }
+  T elements[place(keys_of_tile + behind) + 1];
 
-  /// By a warp: those of a tile that begins at `from`.
-  template <int... K>
-  __device__ void stage(const value_of_segment<T>& f, std::int64_t from, std::int64_t count,
-                        std::integer_sequence<int, K...>) {
+  /// By a warp: those of a tile that begins at `from`, of `count` elements in all.
+  template <class F, int... K>
+  __device__ void stage(const F& f, std::int64_t from, std::int64_t count, std::integer_sequence<int, K...>) {
     constexpr int at_once = sizeof...(K);
     constexpr auto lanes = static_cast<int>(warp_size);
+    constexpr int all = keys_of_tile + behind;
     const int lane = static_cast<int>(threadIdx.x % warp_size);
-    const bool is_whole = count - from >= keys_of_tile;
+    const int left = count - from < all ? static_cast<int>(count - from) : all;
+    const auto load = [&](int k) { return f(0, from + (k < left ? k : 0)); };
 #pragma unroll 1
-    for (int round = 0; round < words_of_tile; round += at_once) {
-      const int first = round * lanes + lane;
-      const auto index = [&](int k) { return is_whole || first + k * lanes < count - from ? first + k * lanes : 0; };
-      const T loaded[] = {f(0, from + index(K))...};
+    for (int k = lane; k < keys_of_tile; k += at_once * lanes) {
+      const T loaded[] = {load(k + K * lanes)...};
       all_loads_first();
-      ((elements[place(first + K * lanes)] = loaded[K]), ...);
+      T* const to = elements + place(k);
+      ((to[K * place(lanes)] = loaded[K]), ...);
     }
+    if (lane < behind) elements[place(keys_of_tile + lane)] = load(keys_of_tile + lane);
+  }
+  template <class F>
+  __device__ void stage(const F& f, std::int64_t from, std::int64_t count) {
+    stage(f, from, count, std::make_integer_sequence<int, 8>{});
   }
 };
 struct nothing_staged {};
@@ -307,15 +323,15 @@ template <class Runs>
 struct values_of_tile {
   using type = nothing_staged;
 };
-template <class T, class Key>
-  requires(stages_values<value_of_segment<T>>)
-struct values_of_tile<runs_functor<value_of_segment<T>, Key>> {
-  using type = staged_tile<T>;
+template <class F, class Key>
+  requires(stages_values<F>)
+struct values_of_tile<runs_functor<F, Key>> {
+  using type = staged_tile<std::invoke_result_t<const F&, std::int64_t, std::int64_t>>;
 };
 
 template <class Runs>
 struct memory_of_runs {
-  std::uint16_t begins[threads_of_runs / warp_size][keys_of_tile];
+  std::uint16_t begins[threads_of_runs / warp_size][keys_of_tile + 2];
   typename values_of_tile<Runs>::type values[threads_of_runs / warp_size];
 };
 
@@ -325,13 +341,14 @@ __device__ void reduce_short_run(const Values* staged, const Runs& runs, const r
                                  const Composite& c, const Put& put) {
   typename Composite::accumulator_type value = c.identity();
   auto state = c.begin(value);
-  int k = tile.begins[at];
-  const int end = k + count;
-  const int end_of_staged = staged == nullptr ? 0 : end < keys_of_tile ? end : keys_of_tile;
+  const int begin = tile.begins[at];
+  if (staged != nullptr) {
 #pragma unroll 1
-  for (; k < end_of_staged; ++k) c.fold(state, staged->elements[Values::place(k)], tile.from + k);
+    for (int k = begin; k < begin + count; ++k) c.fold(state, staged->elements[Values::place(k)], tile.from + k);
+  } else {
 #pragma unroll 1
-  for (; k < end; ++k) c.fold(state, runs.f(0, tile.from + k), tile.from + k);
+    for (int k = begin; k < begin + count; ++k) c.fold(state, runs.f(0, tile.from + k), tile.from + k);
+  }
   c.finish(state, value);
   put.put(tile.row + at, c.at(runs.place(tile.row + at)).result(value));
 }
@@ -354,8 +371,7 @@ __global__ void __launch_bounds__(threads_of_runs)
     [[maybe_unused]] const bool is_staged = found.fitting >= runs_worth_it;
     if constexpr (stages) {
       if (is_staged) {
-        block.values[warp].stage(runs.f, found.from, runs.elements,
-                                 std::make_integer_sequence<int, keys_in_flight<decltype(runs.f(0, 0))>>{});
+        block.values[warp].stage(runs.f, found.from, runs.elements);
       }
     }
     __syncwarp();
@@ -389,7 +405,7 @@ __global__ void __launch_bounds__(threads_of_runs)
 }
 
 struct memory_of_tile {
-  std::uint16_t begins[keys_of_tile];
+  std::uint16_t begins[keys_of_tile + 1];
   runs_of_tile found;
 };
 
