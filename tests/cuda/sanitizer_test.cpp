@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <fanin/exact_sum.hpp>
+#include <fanin/runs.hpp>
+
 #include "cuda/block_stages.hpp"
 #include "cuda/catalogue_support.hpp"
 #include "exact/values.hpp"
