@@ -117,6 +117,61 @@ TEST(runs, of_a_graph_that_runs_again) {
   }
 }
 
+/// Marks where a thread sums several tiles of a chunk, and several chunks.
+TEST(runs, marks_of_many_tiles) {
+  namespace detail = fanin::detail;
+  constexpr std::int64_t tiles = 601;
+  constexpr std::int64_t n = tiles * detail::keys_of_tile - 100;
+  std::vector<std::int8_t> keys(static_cast<std::size_t>(n), 0);
+  std::vector<detail::runs_mark> of_tile(tiles, {0, detail::no_run});
+  for (std::int64_t k = 0; k < n; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const std::uint64_t kind = mix(at / 700) % 3;  // some tiles have many, some few, some none
+    const bool begins = k == 0 || (kind != 0 && mix(at) % (kind == 1 ? 4 : 600) == 0);
+    keys[at] = static_cast<std::int8_t>((k == 0 ? 0 : keys[at - 1]) ^ (begins ? 1 : 0));
+    detail::runs_mark& mark = of_tile[at / detail::keys_of_tile];
+    if (begins && mark.runs++ == 0) mark.first = k;
+  }
+  for (const std::int64_t tiles_of_chunk : {tiles, std::int64_t{2}}) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::int64_t chunks = (tiles - 1) / tiles_of_chunk + 1;
+    std::vector<detail::runs_mark> marks(tiles);
+    std::vector<detail::runs_mark> marks_of_chunks(static_cast<std::size_t>(chunks));
+    std::vector<std::uint32_t> begins(tiles * detail::words_of_tile);
+    const detail::runs_keys<std::int8_t> all{keys.data(), n};
+    const detail::runs_marks where{marks.data(), marks_of_chunks.data(), begins.data(), tiles,
+                                   detail::divider(tiles_of_chunk)};
+    unsigned counters[2] = {0, 9};
+    unsigned* const ticket = counters;
+    unsigned* const listed = counters + 1;
+    std::int64_t told = -1;
+    const detail::cuda_destination<std::int64_t> count{&told, {}};
+    void* arguments[] = {detail::argument(all), detail::argument(where), detail::argument(ticket),
+                         detail::argument(listed), detail::argument(count)};
+    cudaLaunchConfig_t config{};
+    config.gridDim.x = static_cast<unsigned>(chunks);
+    config.blockDim.x = detail::threads_of_runs;
+    config.stream = gpu.stream();
+    ASSERT_EQ(cudaLaunchKernelExC(&config, detail::kernel_pointer(&detail::mark_runs_kernel<std::int8_t>), arguments),
+              cudaSuccess);
+    gpu.synchronize();
+    EXPECT_EQ(counters[0] + counters[1], 0U);
+    std::int64_t behind = detail::no_run;
+    std::int64_t before = told;
+    for (std::int64_t tile = tiles; tile-- > 0;) {
+      const detail::runs_mark& mark = marks[static_cast<std::size_t>(tile)];
+      const detail::runs_mark& chunk = marks_of_chunks[static_cast<std::size_t>(tile / tiles_of_chunk)];
+      const detail::runs_mark& own = of_tile[static_cast<std::size_t>(tile)];
+      before -= own.runs;
+      ASSERT_EQ(mark.runs + chunk.runs, before) << tile << ", chunks of " << tiles_of_chunk;
+      ASSERT_EQ(std::min(mark.first, chunk.first), behind) << tile << ", chunks of " << tiles_of_chunk;
+      behind = std::min(behind, own.first);
+    }
+    EXPECT_EQ(before, 0);
+  }
+}
+
 /// How many launches, and of what name.
 TEST(runs, launches) {
   const new_device drawn;
