@@ -411,8 +411,8 @@ constexpr bool check_counts() {
 /// for parallel_reduce_into of many results. Throws invalid_argument, in words, where there are more runs than the
 /// destination has room for: those that fit may have been written, and nothing behind them; and, before anything runs,
 /// for destinations that are null, misaligned, of different lengths, out of the backend's reach, or on what is read.
-/// On CUDA one pass over the keys,
-/// which are read again where runs begin, and one over the elements; elsewhere at most two over the keys.
+/// On CUDA one pass over the keys, which are read again where runs begin, and one over the elements; elsewhere at most
+/// two over the keys.
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 std::int64_t parallel_reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
                              const F& f, const Reducer&... reducers) {
