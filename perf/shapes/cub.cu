@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// CUB's sums of segments: of rows as of one size, where it has them, else by offsets.
+// CUB's sums of segments: of rows as of one size, where it has them, else by offsets; and by keys.
 
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
+#include <cuda/std/functional>
+
 #include <cstddef>
 #include <cstdint>
+#include <cub/device/device_reduce.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 #include <string>
 
@@ -38,6 +41,11 @@ class cub_rows : public on_cuda<T> {
   }
   cudaError_t sum(void* temporary, std::size_t& bytes, const problem<T>& of, const T* x, T* out) const {
     const auto n = of.of.n;
+    if (of.of.what == kind::runs) {
+      const beside more = this->more();
+      return cub::DeviceReduce::ReduceByKey(temporary, bytes, more.keys_of(of, x), more.to_keys, x, out, more.count,
+                                            cuda::std::plus<>{}, of.of.elements(), this->stream());
+    }
     if (of.of.what == kind::segments) {
       const std::int64_t* const offsets = this->offsets();
       return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, offsets, offsets + 1, this->stream());
@@ -64,7 +72,7 @@ void add_cub(registry& to) {
 #endif
   add_cub_version(to);
   to.contenders.push_back(
-      of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows, kind::segments}}));
+      of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows, kind::segments, kind::runs}}));
 }
 
 }  // namespace fanin_perf::shapes

@@ -6,6 +6,7 @@
 #include <fanin/axes.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
 #include <cstddef>
@@ -17,16 +18,21 @@
 namespace fanin_perf::shapes {
 
 template <class T, class Exec>
-void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>& f, const std::int64_t* offsets,
-                     T* out) {
+void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
   const auto& [what, n, m] = of.of;
   if (what == kind::rows) {
     fanin::parallel_reduce_into(out, fanin::rows(exec, n, m), f, fanin::sum<T>{});
   } else if (what == kind::columns) {
     fanin::parallel_reduce_into(out, fanin::columns(exec, n, m), f, fanin::sum<T>{});
   } else if (what == kind::segments) {
-    const std::span all(offsets, static_cast<std::size_t>(n) + 1);
+    const std::span all(more.offsets, static_cast<std::size_t>(n) + 1);
     fanin::parallel_reduce_into(out, fanin::segments(exec, all), element_of_segment<T>{f.x}, fanin::sum<T>{});
+  } else if (what == kind::runs) {
+    const auto count = static_cast<std::size_t>(of.of.elements());
+    const std::span keys(more.keys_of(of, f.x), count);
+    const std::span to_keys(more.to_keys, static_cast<std::size_t>(n));
+    fanin::reduce_into(fanin::runs_to(to_keys, out, more.count), exec, fanin::runs(std::span(f.x, count), keys),
+                       fanin::sum<T>{});
   } else {
     fanin::parallel_reduce_into(out, fanin::md_range(exec, {1, 1}, {n - 1, m - 1}), f, fanin::sum<T>{});
   }

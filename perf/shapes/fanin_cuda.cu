@@ -15,7 +15,7 @@ class fanin_cuda : public on_cuda<T> {
  public:
   explicit fanin_cuda(const problem<T>& of) : on_cuda<T>(of), exec_(this->stream()) {}
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_fanin(exec_, of, f, this->offsets(), out);
+    reduce_by_fanin(exec_, of, f, this->more(), out);
   }
 
  private:

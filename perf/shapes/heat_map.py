@@ -16,7 +16,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
 from PIL import Image  # noqa: E402
 
-NAMES = {"rows": "rows", "columns": "columns", "md": "all but a halo", "segments": "segments"}
+NAMES = {"rows": "rows", "columns": "columns", "md": "all but a halo", "segments": "segments", "runs": "runs"}
 
 
 def read(path):

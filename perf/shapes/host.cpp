@@ -16,16 +16,16 @@ namespace {
 
 template <class T>
 struct on_host {
-  explicit on_host(const problem<T>& of) : offsets(of.of.offsets()) {}
+  explicit on_host(const problem<T>& of) : indices(of) {}
   void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
-  std::vector<std::int64_t> offsets;
+  host_indices indices;
 };
 
 template <class T>
 struct fanin_serial : on_host<T> {
   using on_host<T>::on_host;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_fanin(fanin::serial(), of, f, this->offsets.data(), out);
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
+    reduce_by_fanin(fanin::serial(), of, f, this->indices.more(), out);
   }
 };
 
@@ -33,7 +33,7 @@ struct fanin_serial : on_host<T> {
 template <class T>
 struct loops : on_host<T> {
   using on_host<T>::on_host;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
     const auto [what, n, m] = of.of;
     if (what == kind::rows) {
       for (std::int64_t i = 0; i < n; ++i) {
@@ -42,12 +42,24 @@ struct loops : on_host<T> {
         out[i] = sum;
       }
     } else if (what == kind::segments) {
-      const std::int64_t* const at = this->offsets.data();
+      const std::int64_t* const at = this->indices.offsets.data();
       for (std::int64_t s = 0; s < n; ++s) {
         T sum = 0;
         for (std::int64_t k = at[s]; k < at[s + 1]; ++k) sum += f.x[k];
         out[s] = sum;
       }
+    } else if (what == kind::runs) {
+      const beside more = this->indices.more();
+      const std::int32_t* const keys = more.keys_of(of, f.x);
+      std::int64_t run = -1;
+      for (std::int64_t k = 0; k < n * m; ++k) {
+        if (k == 0 || keys[k] != keys[k - 1]) {
+          more.to_keys[++run] = keys[k];
+          out[run] = 0;
+        }
+        out[run] += f.x[k];
+      }
+      *more.count = run + 1;
     } else if (what == kind::columns) {
       std::fill_n(out, m, T{0});
       for (std::int64_t i = 0; i < n; ++i) {

@@ -70,15 +70,14 @@ struct sum_all {
 };
 
 template <class T, class Space>
-void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const std::int64_t* offsets,
-                      T* out) {
+void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
   const auto& [what, n, m] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_row<T, Space>{f, m, out});
   } else if (what == kind::segments) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
-    Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, offsets, out});
+    Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, more.offsets, out});
   } else if (what == kind::columns) {
     const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> all(space, 0, m);
     Kokkos::parallel_for(all, sum_column<T>{f, n, out});

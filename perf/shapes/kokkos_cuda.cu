@@ -14,7 +14,7 @@ class kokkos_cuda : public on_cuda<T> {
  public:
   explicit kokkos_cuda(const problem<T>& of) : on_cuda<T>(of), space_(this->stream()) {}
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_kokkos(space_, of, f, this->offsets(), out);
+    reduce_by_kokkos(space_, of, f, this->more(), out);
   }
 
  private:
@@ -27,7 +27,7 @@ void add_kokkos_cuda(registry& to) {
   if (!Kokkos::is_initialized())
     to.runtimes.push_back(
         std::make_shared<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true)));
-  to.contenders.push_back(of_library<kokkos_cuda>({.name = "kokkos", .waits = false}));
+  to.contenders.push_back(of_library<kokkos_cuda>({.name = "kokkos", .waits = false, .kinds = kinds_of_kokkos}));
 }
 
 }  // namespace fanin_perf::shapes

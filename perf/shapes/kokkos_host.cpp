@@ -20,8 +20,8 @@ using space = Kokkos::DefaultHostExecutionSpace;
 
 template <class T>
 struct on_threads {
-  explicit on_threads(const problem<T>& of) : offsets(of.of.offsets()) {}
-  std::vector<std::int64_t> offsets;
+  explicit on_threads(const problem<T>& of) : indices(of) {}
+  host_indices indices;
   void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
 };
 
@@ -29,16 +29,16 @@ template <class T>
 struct fanin_kokkos : on_threads<T> {
   using on_threads<T>::on_threads;
   fanin::kokkos<space> exec;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_fanin(exec, of, f, this->offsets.data(), out);
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
+    reduce_by_fanin(exec, of, f, this->indices.more(), out);
   }
 };
 
 template <class T>
 struct plain_kokkos : on_threads<T> {
   using on_threads<T>::on_threads;
-  void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_kokkos(space(), of, f, this->offsets.data(), out);
+  void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
+    reduce_by_kokkos(space(), of, f, this->indices.more(), out);
   }
 };
 
@@ -49,7 +49,7 @@ void add_kokkos_host(registry& to) {
     to.runtimes.push_back(
         std::make_shared<Kokkos::ScopeGuard>(Kokkos::InitializationSettings().set_disable_warnings(true)));
   to.contenders.push_back(of_library<fanin_kokkos>({.name = "fanin kokkos", .is_peer = false}));
-  to.contenders.push_back(of_library<plain_kokkos>({.name = "kokkos"}));
+  to.contenders.push_back(of_library<plain_kokkos>({.name = "kokkos", .kinds = kinds_of_kokkos}));
 }
 
 }  // namespace fanin_perf::shapes

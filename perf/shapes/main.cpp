@@ -25,10 +25,10 @@ namespace {
 using namespace fanin_perf;
 
 constexpr const char* about =
-    "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM) and of rows by offsets "
-    "(segments:NxM) of an array of N rows of M elements, from memory; each is compared with sums in double first. With "
-    "a GPU as nodes of a CUDA graph, else on "
-    "the host.";
+    "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
+    "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; each is compared with "
+    "sums "
+    "in double first. With a GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.
 std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
@@ -44,8 +44,12 @@ std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
   }
   for (const std::int64_t m : {1, 4, 16, 64, 256, 4096, 65'536, 1'048'576}) {
     if (elements / m > 0) found.push_back({shapes::kind::segments, elements / m, m});
+    if (elements / m > 0) found.push_back({shapes::kind::runs, elements / m, m});
   }
-  for (const std::int64_t n : {4, 1}) found.push_back({shapes::kind::segments, n, elements / n});
+  for (const std::int64_t n : {4, 1}) {
+    found.push_back({shapes::kind::segments, n, elements / n});
+    found.push_back({shapes::kind::runs, n, elements / n});
+  }
   return found;
 }
 

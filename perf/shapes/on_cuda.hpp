@@ -17,14 +17,20 @@ template <class T>
 class on_cuda {
  public:
   explicit on_cuda(const problem<T>& of)
-      : stream_(static_cast<cudaStream_t>(of.stream)), offsets_(of.of.offsets().size() + 1) {
-    const std::vector<std::int64_t> host = of.of.offsets();
-    FANIN_PERF_CHECK(cudaMemcpyAsync(offsets_.data(), host.data(), host.size() * sizeof(std::int64_t),
-                                     cudaMemcpyHostToDevice, stream_));
-    FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
+      : stream_(static_cast<cudaStream_t>(of.stream)),
+        offsets_(of.of.offsets().size() + 1),
+        keys_(of.of.what == kind::runs ? static_cast<std::size_t>(of.arrays * of.of.elements()) : 1),
+        to_keys_(static_cast<std::size_t>(of.of.what == kind::runs ? of.of.results() : 1)),
+        count_(1) {
+    fill(offsets_.data(), of.of.offsets());
+    const std::vector<std::int32_t> keys = of.of.keys(1);
+    for (std::int64_t array = 0; array < of.arrays && !keys.empty(); ++array) {
+      fill(keys_.data() + array * of.of.elements(), keys);
+    }
   }
   cudaStream_t stream() const { return stream_; }
   const std::int64_t* offsets() const { return offsets_.data(); }
+  beside more() const { return {offsets_.data(), keys_.data(), to_keys_.data(), count_.data()}; }
   void read(T* to, const T* from, std::int64_t n) const {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(T);
     FANIN_PERF_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
@@ -32,8 +38,17 @@ class on_cuda {
   }
 
  private:
+  template <class Index>
+  void fill(Index* to, const std::vector<Index>& from) const {
+    FANIN_PERF_CHECK(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(Index), cudaMemcpyHostToDevice, stream_));
+    FANIN_PERF_CHECK(cudaStreamSynchronize(stream_));
+  }
+
   cudaStream_t stream_;
   device_array<std::int64_t> offsets_;
+  device_array<std::int32_t> keys_;
+  device_array<std::int32_t> to_keys_;
+  device_array<std::int64_t> count_;
 };
 
 }  // namespace fanin_perf::shapes

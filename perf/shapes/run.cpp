@@ -194,8 +194,8 @@ shape parse_shape(std::string_view text) {
   const std::size_t by = text.find('x', colon == std::string_view::npos ? 0 : colon);
   const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
   if (colon == std::string_view::npos || by == std::string_view::npos || name == std::end(kind_names)) {
-    throw std::invalid_argument(
-        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512 or segments:2^20x16", text));
+    throw std::invalid_argument(fmt::format(
+        "{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, segments:2^20x16 or runs:2^20x16", text));
   }
   const shape found{static_cast<kind>(name - std::begin(kind_names)),
                     parse_extent(text.substr(colon + 1, by - colon - 1)), parse_extent(text.substr(by + 1))};

@@ -19,9 +19,10 @@
 
 namespace fanin_perf::shapes {
 
-/// A sum of each row, of each column, of all but a halo of one around them, or of each row again, by offsets.
-enum class kind { rows, columns, md, segments };
-inline constexpr std::string_view kind_names[] = {"rows", "columns", "md", "segments"};
+/// A sum of each row, of each column, of all but a halo of one around them, or of each row again: by offsets, and by
+/// keys that are equal in it.
+enum class kind { rows, columns, md, segments, runs };
+inline constexpr std::string_view kind_names[] = {"rows", "columns", "md", "segments", "runs"};
 
 /// Of an array of n rows of m elements, which follow each other.
 struct shape {
@@ -37,10 +38,19 @@ struct shape {
     for (std::int64_t i = 0; what == kind::segments && i <= n; ++i) all.push_back(i * m);
     return all;
   }
+  /// A key for each element of so many arrays.
+  std::vector<std::int32_t> keys(std::int64_t arrays) const {
+    std::vector<std::int32_t> all;
+    for (std::int64_t k = 0; what == kind::runs && k < arrays * elements(); ++k) {
+      all.push_back(static_cast<std::int32_t>(k % elements() / m));
+    }
+    return all;
+  }
   /// Read and written.
   double bytes(std::size_t size) const {
     const std::int64_t of_offsets = what == kind::segments ? (n + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
-    return static_cast<double>((elements() + results()) * std::int64_t(size) + of_offsets);
+    const std::int64_t of_keys = what == kind::runs ? (elements() + n) * std::int64_t{sizeof(std::int32_t)} : 0;
+    return static_cast<double>((elements() + results()) * std::int64_t(size) + of_offsets + of_keys);
   }
   std::string text() const {
     return std::string(kind_names[static_cast<std::size_t>(what)]) + ":" + std::to_string(n) + "x" + std::to_string(m);
@@ -62,6 +72,20 @@ struct element_of_segment {
   FANIN_PERF_FUNCTION T operator()(std::int64_t, std::int64_t k) const { return x[k]; }
 };
 
+/// What a call has beside elements and results: of segments, and of runs.
+struct beside {
+  const std::int64_t* offsets = nullptr;
+  const std::int32_t* keys = nullptr;  ///< of all arrays
+  std::int32_t* to_keys = nullptr;
+  std::int64_t* count = nullptr;
+
+  /// Of the array that begins at x.
+  template <class Problem, class T>
+  const std::int32_t* keys_of(const Problem& of, const T* x) const {
+    return keys + (x - of.pool) / of.stride * of.of.elements();
+  }
+};
+
 /// Arrays behind each other, so that calls rotate over more memory than caches hold, and room for results.
 template <class T>
 struct problem {
@@ -74,6 +98,9 @@ struct problem {
 
   element_at<T> element(std::int64_t array) const { return {pool + array % arrays * stride, of.m}; }
 };
+
+/// Plain Kokkos has none of runs.
+inline const std::vector<kind> kinds_of_kokkos{kind::rows, kind::columns, kind::md, kind::segments};
 
 /// A library has `reduce(problem, element_at, out)`, which enqueues one call, and read(to, from, n), which waits.
 template <class T, class Library>
@@ -109,7 +136,7 @@ struct contender {
   std::string name;
   bool is_peer = true;  ///< that Fanin's rows get a ratio to
   bool waits = true;    ///< each call has ended when it returns
-  std::vector<kind> kinds{kind::rows, kind::columns, kind::md, kind::segments};
+  std::vector<kind> kinds{kind::rows, kind::columns, kind::md, kind::segments, kind::runs};
   maker<float> f32{};
   maker<double> f64{};
 
@@ -122,6 +149,21 @@ struct contender {
       return f64;
     }
   }
+};
+
+/// Those in the host's memory.
+struct host_indices {
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int32_t> keys;
+  std::vector<std::int32_t> to_keys;
+  std::int64_t count = 0;
+
+  template <class T>
+  explicit host_indices(const problem<T>& of)
+      : offsets(of.of.offsets()),
+        keys(of.of.keys(of.arrays)),
+        to_keys(keys.empty() ? 0 : static_cast<std::size_t>(of.of.results())) {}
+  beside more() { return {offsets.data(), keys.data(), to_keys.data(), &count}; }
 };
 
 template <class T, class Library>

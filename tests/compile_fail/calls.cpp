@@ -36,6 +36,14 @@ struct in_plane {
 struct of_two {
   double operator()(double, const char*) const { return 0; }
 };
+struct no_equality {
+  int x;
+};
+struct not_copied {
+  int x;
+  not_copied(const not_copied& other) : x{other.x} {}
+  bool operator==(const not_copied&) const = default;
+};
 struct moves_only {
   std::unique_ptr<double> x;
   void operator()(std::int64_t i) const { *x += static_cast<double>(i); }
@@ -85,6 +93,26 @@ void use() {
   fanin::axes<0, 3>(cube);
   fanin::segments(matrix, std::span<const int>());
   fanin::segments(xs, xs);
+  const std::vector<int> keys(10);
+  std::vector<int> to_keys(10);
+  std::vector<double> sums(10);
+  std::int64_t count = 0;
+  const auto runs = fanin::runs(xs, keys);
+  const auto range = fanin::runs(exec, keys);
+  fanin::reduce(exec, runs, sum);
+  fanin::reduce_into(&many, exec, runs, sum);
+  fanin::parallel_reduce(range, value{}, sum);
+  fanin::parallel_reduce_into(&many, range, value{}, sum);
+  fanin::reduce(fanin::runs_to(to_keys, sums, &count), exec, runs, sum);
+  fanin::reduce_into(fanin::runs_to(to_keys, sums), exec, runs, sum);
+  fanin::reduce(fanin::runs_to(to_keys.data(), sums), exec, runs, sum);
+  fanin::reduce(fanin::runs_to(matrix, sums), exec, runs, sum);
+  fanin::reduce(fanin::runs_to(keys, sums), exec, runs, sum);
+  fanin::reduce(fanin::runs_to(to_keys, 3), exec, runs, sum);
+  fanin::runs(matrix, keys);
+  fanin::runs(exec, std::span<const no_equality>());
+  fanin::runs(exec, std::span<const not_copied>());
+  fanin::parallel_reduce(fanin::runs_to(to_keys, sums), range, in_plane{}, sum);
 
   fanin::reduce(exec, pointer, 10, sum);
   fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});
@@ -110,6 +138,14 @@ void use() {
   fanin::reduce_into("sum", &out, exec, xs, sum);
   fanin::reduce_into("rows", std::tuple(&out, std::span(&out, 3)), fanin::rows(matrix), sum, sum);
   fanin::reduce_into(nullptr, exec, xs, sum);  // which throws
+  const std::vector<int> keys(10);
+  std::vector<int> to_keys(10);
+  std::int64_t count = 0;
+  fanin::reduce("runs", fanin::runs_to(to_keys, &out), fanin::runs(xs, keys), sum);
+  fanin::reduce_into(fanin::runs_to(std::span(to_keys), std::tuple(&out, std::span(&out, 10)), &count),
+                     fanin::runs(xs, keys), sum, sum);
+  fanin::parallel_reduce(fanin::runs_to(to_keys, &out), fanin::runs(keys), value{}, sum);
+  fanin::parallel_reduce_into("runs", fanin::runs_to(to_keys, &out, &count), fanin::runs(exec, keys), value{}, sum);
   fanin::reduce_async("sum", xs, sum).get();
   fanin::transform_reduce("sum", exec, xs, square{}, sum);
   fanin::transform_reduce_into(nullptr, &out, xs, square{}, sum);

@@ -16,8 +16,8 @@
 #include <fanin/segments.hpp>
 #include <fanin/view.hpp>
 
-#include "contract/axes.hpp"
 #include "contract/contract.hpp"
+#include "contract/many.hpp"
 
 /// Many results of arrays: axes, rows, columns and segments of them; and a destination for each of several reducers.
 namespace fanin_test {

@@ -15,23 +15,10 @@
 #include <fanin/view.hpp>
 
 #include "contract/contract.hpp"
+#include "contract/many.hpp"
 
 /// A result for each index that is left: rows, columns, axes.
 namespace fanin_test {
-
-struct matrix_shape {
-  std::int64_t rows;
-  std::int64_t columns;
-};
-
-/// Of few and of many results, short and long ones: each way to split them.
-inline const std::vector<matrix_shape>& matrix_shapes() {
-  static const std::vector<matrix_shape> shapes{{1, 1},    {1, 70'003}, {70'003, 1}, {2, 3},      {3, 2},
-                                                {33, 31},  {31, 33},    {5, 40'000}, {40'000, 5}, {700, 64},
-                                                {64, 700}, {3, 513},    {257, 514},  {130, 2},    {2, 130},
-                                                {4, 4},    {1'030, 9},  {0, 3},      {3, 0}};
-  return shapes;
-}
 
 /// A small number with many equals, and a mark at the place: two visits of one index show as 2.
 struct mark_matrix {
@@ -43,20 +30,6 @@ struct mark_matrix {
     return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(at)) % 50);
   }
 };
-
-using sum_and_place = fanin::tuple<std::int64_t, fanin::value_index<std::int64_t>>;
-
-/// What `count` elements give of which at(k) is the k-th.
-template <class At>
-sum_and_place expected_of(std::int64_t count, const At& at) {
-  sum_and_place expected{{{0}, {{std::numeric_limits<std::int64_t>::max(), -1}}}};
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto value = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(at(k))) % 50);
-    fanin::get<0>(expected) += value;
-    if (value < fanin::get<1>(expected).value) fanin::get<1>(expected) = {value, k};
-  }
-  return expected;
-}
 
 template <class Fixture>
 class axes : public contract<Fixture> {};
@@ -172,11 +145,6 @@ struct element_across {
   std::int64_t rows;
   FANIN_FUNCTION double operator()(std::int64_t i, std::int64_t j) const { return x[j * rows + i]; }
 };
-/// b[i] - A x of a row.
-struct residual_of_row {
-  FANIN_FUNCTION double operator()(double sum, std::int64_t i) const { return static_cast<double>(i) - sum; }
-};
-
 /// What cancels but for one number of each row: its index.
 TYPED_TEST(axes, exact_sums_of_rows_and_columns_finished_with_their_index) {
   using exec_type = typename TypeParam::exec_type;
@@ -273,12 +241,6 @@ TYPED_TEST(axes, a_result_does_not_see_the_others) {
     EXPECT_TRUE(is_same(results[0][1][1], results[1][1][1])) << n << " x " << m;
   }
 }
-
-struct small_number {
-  FANIN_FUNCTION std::int32_t operator()(std::int64_t i, std::int64_t j) const {
-    return static_cast<std::int32_t>((i * 31 + j * 7) % 100);
-  }
-};
 
 /// So many short ones that threads work on several at once.
 TYPED_TEST(axes, many_short_rows) {

@@ -10,25 +10,11 @@
 #include <fanin/finished.hpp>
 #include <fanin/segments.hpp>
 
-#include "contract/axes.hpp"
 #include "contract/contract.hpp"
+#include "contract/many.hpp"
 
 /// A result for each segment.
 namespace fanin_test {
-
-/// Lengths at the edges of what a lane, some lanes, a warp, a block and several blocks take; `few` of them, or many.
-inline std::vector<std::int64_t> segment_lengths(bool few) {
-  std::vector<std::int64_t> lengths{0,  1,     0,     0,      7,      15,     16,     17, 63, 64,
-                                    65, 4'096, 4'097, 16'384, 16'385, 32'768, 32'769, 3,  0};
-  if (few) return lengths;
-  lengths.push_back(300'007);
-  for (std::uint64_t k = 0; k < 3'000; ++k) {
-    const std::uint64_t draw = mix(k);
-    lengths.push_back(static_cast<std::int64_t>(draw % 16 == 0 ? draw / 16 % 300 : draw / 16 % 12));
-  }
-  lengths.insert(lengths.end(), {131'072, 0, 0});
-  return lengths;
-}
 
 template <class Offset>
 std::vector<Offset> offsets_of(const std::vector<std::int64_t>& lengths, std::int64_t first) {

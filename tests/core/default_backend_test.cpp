@@ -96,6 +96,23 @@ TEST_F(default_backend, reduces_rows_and_segments_of_arrays) {
   EXPECT_EQ(host, (std::vector<std::int64_t>{6, 15, 10, 11}));
 }
 
+TEST_F(default_backend, reduces_runs) {
+  fanin::buffer<std::int64_t> x(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  fanin::buffer<std::int32_t> keys(std::vector<std::int32_t>{7, 7, 8, 8, 8, 7});
+  fanin::buffer<std::int32_t> to_keys(4);
+  fanin::buffer<std::int64_t> sums(5);
+  const fanin::sum<std::int64_t> sum;
+  EXPECT_EQ(fanin::reduce("runs", fanin::runs_to(to_keys, sums.data()), fanin::runs(x, keys), sum), 3);
+  std::vector<std::int64_t> host(5);
+  sums.copy_to(host);
+  host.resize(3);
+  EXPECT_EQ(host, (std::vector<std::int64_t>{3, 12, 6}));
+  fanin::reduce_into(fanin::runs_to(to_keys, sums.data(), sums.data() + 4), fanin::runs(x, keys), sum);
+  host.resize(5);
+  sums.copy_to(host);
+  EXPECT_EQ(host[4], 3);
+}
+
 TEST_F(default_backend, has_ranges_of_several_dimensions) {
   EXPECT_EQ(sum_of_places(3, 4), 4 * 100 * (0 + 1 + 2) + 3 * (0 + 1 + 2 + 3));
   static_assert(std::is_same_v<decltype(fanin::md_range<fanin::iterate::left>({3, 4, 5})),

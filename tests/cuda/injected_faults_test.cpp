@@ -20,6 +20,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
 #include <fanin/serial/serial.hpp>
 
 #include "cuda/fault_device.hpp"
@@ -243,6 +244,24 @@ std::string beside_a_capture(world& w) {
   return compared("behind a destructor", w.delivered(), sum_of(0, most)) + (back == integers() ? "" : "another copy");
 }
 
+/// Three launches: of a long run and some short ones. Where the second or third cannot launch, what the first left is
+/// nothing to the next call.
+std::string of_runs(world& w) {
+  constexpr integer length = 4'100;
+  constexpr integer count = 40;
+  std::vector<integer> host(length, 7);
+  for (integer k = 1; k < count; ++k) host.push_back(7 + k);
+  const fanin::buffer<integer, fanin::cuda> keys(w.gpu(), host);
+  fanin::buffer<integer, fanin::cuda> to_keys(w.gpu(), count);
+  fanin::buffer<integer, fanin::cuda> sums(w.gpu(), count);
+  const integer runs =
+      fanin::reduce(fanin::runs_to(to_keys, sums), w.gpu(), fanin::runs(keys, keys), fanin::sum<integer>{});
+  std::vector<integer> got(count);
+  sums.copy_to(got);
+  return compared("runs", runs, count) + compared("the long run", got.front(), 7 * length) +
+         compared("the last run", got.back(), 7 + count - 1);
+}
+
 std::string exact(world& w) {
   if (!w.doubles) w.doubles.emplace(w.gpu(), wide_numbers());
   const auto view = w.gpu().with<cuda_strategy::one_pass>({.block_size = 32, .grid_size = 3});
@@ -312,6 +331,7 @@ constexpr step steps[] = {
     [](world& w) { return blocking<cuda_strategy::global_halving>(w, {.block_size = 32}, 300); },
     [](world& w) { return into<cuda_strategy::global_halving>(w, {.block_size = 64}); },  // plain workspace grows
     &exact,
+    &of_runs,
     &got_later,
     [](world& w) { return in_a_graph(w, 3); },
     [](world& w) { return in_a_graph(w, 4); },

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <fanin/exact_sum.hpp>
+#include <fanin/runs.hpp>
+
 #include "cuda/block_stages.hpp"
 #include "cuda/catalogue_support.hpp"
 #include "exact/values.hpp"
@@ -155,6 +158,32 @@ TEST_F(cuda_sanitizer, exact_sums) {
         EXPECT_EQ(fanin::reduce(gpu.with(tuning), x.span(), fanin::exact_sum<double>{}), expected);
       }
     }
+  }
+}
+
+/// Short and long ones, and by a block each.
+TEST_F(cuda_sanitizer, runs) {
+  fanin::cuda gpu;
+  for (const std::size_t length : {1, 7, 40, 700, 10'000}) {
+    const std::size_t n = 20'003;
+    std::vector<std::int32_t> host(n);
+    for (std::size_t k = 0; k < n; ++k) host[k] = static_cast<std::int32_t>(k / length);
+    const std::size_t count = (n - 1) / length + 1;
+    const placed<std::int32_t, fanin::cuda> keys(gpu, host);
+    const placed<double, fanin::cuda> x(gpu, std::vector<double>(n, 0.5));
+    fanin::buffer<std::int32_t, fanin::cuda> to_keys(gpu, count);
+    fanin::buffer<double, fanin::cuda> sums(gpu, count);
+    const auto reduce = [&](const auto& reducer) {
+      EXPECT_EQ(fanin::reduce(fanin::runs_to(to_keys, sums), gpu, fanin::runs(x.span(), keys.span()), reducer),
+                static_cast<std::int64_t>(count));
+      gpu.synchronize();
+      std::vector<double> got(count);
+      sums.copy_to(got);
+      EXPECT_EQ(got.front(), 0.5 * static_cast<double>(length));
+      EXPECT_EQ(got.back(), 0.5 * static_cast<double>(n - (count - 1) * length));
+    };
+    reduce(fanin::sum<double>{});
+    reduce(fanin::exact_sum<double>{});
   }
 }
 

@@ -35,6 +35,7 @@ inline void __syncwarp(simulator::place here = simulator::place::current()) {
 inline void __threadfence(simulator::place here = simulator::place::current()) { simulator::fence(here); }
 
 inline int __ffs(int word) { return __builtin_ffs(word); }
+inline int __popc(unsigned word) { return __builtin_popcount(word); }
 
 /// A plain load: "cache operators are performance hints" (PTX ISA), so that what orders it is a fence.
 template <class T>

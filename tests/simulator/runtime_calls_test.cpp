@@ -10,6 +10,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
 
 #include <span_reduction.cuh>
 
@@ -56,6 +57,12 @@ TEST(runtime_calls, of_a_call) {
             "cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC cuCtxGetId");
   EXPECT_EQ(calls_of([&] { fanin::parallel_for(all, index_itself{}); }),
             "cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC");
+  std::vector<std::int64_t> sums(100);
+  std::vector<std::int64_t> keys(100);
+  EXPECT_EQ(calls_of([&] { fanin::reduce(fanin::runs_to(keys, sums), gpu, fanin::runs(xs, xs), integers{}); }),
+            "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes operator new "
+            "cudaPointerGetAttributes cudaPointerGetAttributes operator new cudaPointerGetAttributes "
+            "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC cudaLaunchKernelExC");
 }
 
 }  // namespace

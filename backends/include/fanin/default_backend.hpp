@@ -16,6 +16,7 @@
 #include <fanin/md_range.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
+#include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
 /// What an application gets that names no execution object: the backend of -DFANIN_DEFAULT_BACKEND=serial|kokkos|cuda.
@@ -54,7 +55,7 @@ namespace detail {
 
 /// What may be meant for an array: no object, no label, no destination.
 template <class X>
-concept no_object = !execution<X> && !label<X> && !std::is_pointer_v<X>;
+concept no_object = !execution<X> && !label<X> && !std::is_pointer_v<X> && !is_runs_to<X>;
 
 }  // namespace detail
 
@@ -129,6 +130,33 @@ template <detail::no_object Offsets>
   requires(detail::array<Offsets>)
 auto segments(const Offsets& offsets) {
   return fanin::segments(default_execution(), offsets);
+}
+
+/// The range of fanin/runs.hpp on the default object.
+template <detail::no_object Keys>
+  requires(detail::array<Keys>)
+auto runs(const Keys& keys) {
+  return fanin::runs(default_execution(), keys);
+}
+
+/// The calls of fanin/runs.hpp on the default object.
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+std::int64_t reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Data& data,
+                    const Reducer&... reducers) {
+  return fanin::reduce(label.get(), to, default_execution(), data, reducers...);
+}
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+std::int64_t reduce(const runs_to<Keys, Results, Count>& to, const Data& data, const Reducer&... reducers) {
+  return fanin::reduce(to, default_execution(), data, reducers...);
+}
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+void reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Data& data,
+                 const Reducer&... reducers) {
+  fanin::reduce_into(label.get(), to, default_execution(), data, reducers...);
+}
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+void reduce_into(const runs_to<Keys, Results, Count>& to, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(to, default_execution(), data, reducers...);
 }
 
 /// The calls of fanin/reduce.hpp on the default object.

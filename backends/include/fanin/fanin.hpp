@@ -40,6 +40,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 #include <fanin/serial/serial.hpp>
 #include <fanin/tuple.hpp>

@@ -26,6 +26,10 @@ namespace fanin {
 ///   reduce_span_async(handle, label, data, count, composite)     -> pending<result>
 ///   reduce_many_into(handle, label, put, rows, composite)        put.put(row, result) for each row of `rows`, a
 ///                                   functor as detail/axes_functor.hpp has them; in the object's order
+///   reduce_runs(handle, label, put, runs, composite)             -> how many runs there are; blocks for that. Those
+///   that
+///                                   fit go to put.keys and put.results, as detail/runs_functor.hpp has them
+///   reduce_runs_into(handle, label, count, put, runs, composite) the same, in the object's order; that to *count
 ///   parallel_for(handle, label, first, count, f)                 may return at once
 ///   synchronize(handle)                                          waits for all of the above; throws what went wrong
 ///   check_memory(handle, pointer, what)      throws invalid_argument if the backend cannot reach the memory

@@ -135,8 +135,11 @@ constexpr bool check_array() {
       !data_of_many<X>,
       "fanin: axes<...>(xs), rows(xs), columns(xs) and segments(xs, offsets) give many results: reduce_into(out, "
       "exec, data, reducers...)");
+  static_assert(!has_runs<X>,
+                "fanin: runs(xs, keys) give keys, results and how many they are: reduce(runs_to(keys, results), exec, "
+                "runs(xs, keys), reducers...)");
   static_assert(
-      array<X> || std::is_pointer_v<X> || data_of_many<X>,
+      array<X> || std::is_pointer_v<X> || data_of_many<X> || has_runs<X>,
       "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "
       "a std::span, a fanin::buffer, a vector (of what lies on a device: a std::span of its raw pointer)");
   return array<X>;

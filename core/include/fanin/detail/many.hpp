@@ -29,6 +29,12 @@ concept data_of_many = requires { typename many_in<Data>::element_type; };
 template <class Data, class... Reducer>
 using one_of_data_t = typename many_in<Data>::template result_type<Reducer...>;
 
+/// Whether Range is one of runs, or data of them, which specialise this.
+template <class Range>
+struct runs_over;
+template <class Range>
+concept has_runs = requires { typename runs_over<Range>::key_type; };
+
 /// Where results go: one behind the other.
 template <class Result>
 struct results_in_order {

@@ -130,13 +130,38 @@ struct cuda_backend : cuda_calls {
   static void reduce_many_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
                                [[maybe_unused]] const Put& put, [[maybe_unused]] const All& all,
                                [[maybe_unused]] const Composite& c) {
-    static_assert(std::is_same_v<Strategy, cuda_strategy::one_pass>,
-                  "fanin: strategies are for one result: give rows, columns and axes<...> the fanin::cuda itself");
+    check_default_strategy();
 #if defined(__CUDACC__)
     check_device_functor<All>();
     reduce_many_ordered(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
 #else
     refuse_functor<typename All::functor_type>();
+#endif
+  }
+
+  template <class Put, class Runs, class Composite>
+  static std::int64_t reduce_runs([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                                  [[maybe_unused]] const Put& put, [[maybe_unused]] const Runs& runs,
+                                  [[maybe_unused]] const Composite& c) {
+    check_default_strategy();
+#if defined(__CUDACC__)
+    check_device_functor<typename Runs::functor_type>();
+    return reduce_runs_blocking(handle, label, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+#else
+    refuse_functor<typename Runs::functor_type>();
+#endif
+  }
+
+  template <class Put, class Runs, class Composite>
+  static void reduce_runs_into([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                               [[maybe_unused]] std::int64_t* count, [[maybe_unused]] const Put& put,
+                               [[maybe_unused]] const Runs& runs, [[maybe_unused]] const Composite& c) {
+    check_default_strategy();
+#if defined(__CUDACC__)
+    check_device_functor<typename Runs::functor_type>();
+    reduce_runs_ordered(handle, label, count, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+#else
+    refuse_functor<typename Runs::functor_type>();
 #endif
   }
 
@@ -160,6 +185,11 @@ struct cuda_backend : cuda_calls {
       std::is_same_v<T, typename Composite::template reducer_type<0>::value_type>;
   template <class Composite>
   using in_library = cuda_span_reduction<typename Composite::template reducer_type<0>>;
+
+  static constexpr void check_default_strategy() {
+    static_assert(std::is_same_v<Strategy, cuda_strategy::one_pass>,
+                  "fanin: strategies are for one result: give rows, columns and axes<...> the fanin::cuda itself");
+  }
 
   // Of units that no CUDA compiler reads.
   template <class F>

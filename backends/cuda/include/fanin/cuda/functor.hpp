@@ -10,6 +10,7 @@
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
+#include <fanin/detail/runs_functor.hpp>
 #include <fanin/detail/strided.hpp>
 #include <fanin/reduce.hpp>
 
@@ -32,6 +33,10 @@ struct written_functor<strided_values<F, Rank, T...>> {
 };
 template <class F, class Axes, iterate Order>
 struct written_functor<axes_functor<F, Axes, Order>> {
+  using type = F;
+};
+template <class F>
+struct written_functor<of_run<F>> {
   using type = F;
 };
 template <class G, class Axes, iterate Order, class... R>

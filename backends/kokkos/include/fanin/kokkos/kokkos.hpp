@@ -18,6 +18,7 @@
 #include <fanin/kokkos/launch.hpp>
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/kokkos/many.hpp>
+#include <fanin/kokkos/runs.hpp>
 #include <fanin/kokkos/schedule.hpp>
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
@@ -181,6 +182,21 @@ struct backend<kokkos<Space>> {
                                all, c);
   }
 
+  template <class Put, class Runs, class Composite>
+  static std::int64_t reduce_runs(handle_type state, const char* label, const Put& put, const Runs& runs,
+                                  const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce");
+    return detail::kokkos_reduce_runs(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce),
+                                      put, runs, c);
+  }
+  template <class Put, class Runs, class Composite>
+  static void reduce_runs_into(handle_type state, const char* label, std::int64_t* count, const Put& put,
+                               const Runs& runs, const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_into");
+    detail::kokkos_reduce_runs_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce),
+                                    count, put, runs, c);
+  }
+
   template <class F>
   static void parallel_for(handle_type state, const char* label, std::int64_t first, std::int64_t count, const F& f) {
     const Space& space = state->space("fanin::parallel_for");
@@ -320,6 +336,17 @@ struct backend<kokkos_view<Space>> {
   static void reduce_many_into(handle_type view, const char* label, const Put& put, const All& all,
                                const Composite& c) {
     object::reduce_many_into(of(view), label, put, all, c);
+  }
+
+  template <class Put, class Runs, class Composite>
+  static std::int64_t reduce_runs(handle_type view, const char* label, const Put& put, const Runs& runs,
+                                  const Composite& c) {
+    return object::reduce_runs(of(view), label, put, runs, c);
+  }
+  template <class Put, class Runs, class Composite>
+  static void reduce_runs_into(handle_type view, const char* label, std::int64_t* count, const Put& put,
+                               const Runs& runs, const Composite& c) {
+    object::reduce_runs_into(of(view), label, count, put, runs, c);
   }
 
   template <class F>

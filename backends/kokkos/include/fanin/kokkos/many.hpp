@@ -227,7 +227,19 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
   }
 }
 
-/// On a device a work item takes every items-th row, by itself, with an accumulator in the workspace.
+/// On a device, by one thread: what comes of a row, with an accumulator in the workspace.
+template <class Row, class Composite>
+FANIN_FUNCTION typename Composite::result_type kokkos_result_of_row(
+    const Row& f, const Composite& composite, kokkos_slot<typename Composite::accumulator_type>* spill) {
+  auto& slot =
+      *::new (static_cast<void*>(spill)) kokkos_slot<typename Composite::accumulator_type>{composite.identity()};
+  auto state = composite.begin(slot.value);
+  for (std::int64_t k = f.first(); k < f.first() + f.count(); ++k) composite.accumulate(f, state, k);
+  composite.finish(state, slot.value);
+  return composite.at(f.place).result(slot.value);
+}
+
+/// A work item takes every items-th row, by itself.
 template <class Put, class All, class Composite>
 struct kokkos_rows_functor {
   Put put;
@@ -238,16 +250,18 @@ struct kokkos_rows_functor {
 
   FANIN_FUNCTION void operator()(std::int64_t item) const {
     for (std::int64_t row = item; row < all.results; row += items) {
-      auto& slot = *::new (static_cast<void*>(spills + item))
-                       kokkos_slot<typename Composite::accumulator_type>{composite.identity()};
-      auto state = composite.begin(slot.value);
-      const auto f = all.row(all.place(row));
-      for (std::int64_t k = f.first(); k < f.first() + f.count(); ++k) composite.accumulate(f, state, k);
-      composite.finish(state, slot.value);
-      put.put(row, composite.at(f.place).result(slot.value));
+      put.put(row, kokkos_result_of_row(all.row(all.place(row)), composite, spills + item));
     }
   }
 };
+
+/// How many work items have an accumulator each, in at most 64 MiB.
+template <class Slot, class Space>
+std::int64_t kokkos_items(const kokkos_state<Space>& state) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  constexpr auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(Slot), 1));
+  return std::min(state.threads(), most);
+}
 
 /// The results by put.put(row, result), in the instance's order. On the host they are there at once.
 template <class Space, class Put, class All, class Composite>
@@ -260,9 +274,7 @@ void kokkos_reduce_rows(kokkos_state<Space>& state, const Space& space, const ko
       kokkos_reduce_segments_on_host(state, space, label, put, all, c);
     } else {
       using slot = kokkos_slot<typename Composite::accumulator_type>;
-      constexpr std::size_t most_bytes = std::size_t{64} << 20;
-      const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
-      const std::int64_t items = std::min({all.results, state.threads(), most});
+      const std::int64_t items = std::min(all.results, kokkos_items<slot>(state));
       auto* const spills = static_cast<slot*>(state.workspace(static_cast<std::size_t>(items) * sizeof(slot)));
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
                            kokkos_rows_functor<Put, All, Composite>{put, all, c, items, spills});

@@ -119,10 +119,31 @@ struct backend<serial> {
         return;
       }
     }
-    const std::int64_t short_row = exec.order() == serial_order::recursive_halving ? 0 : detail::host::short_row;
     detail::host::fold_rows(
-        all, c.plain(), 0, all.results, short_row,
+        all, c.plain(), 0, all.results, short_row(exec),
         [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); }, put_one);
+  }
+
+  template <class Put, class Runs, class Composite>
+  static std::int64_t reduce_runs(serial exec, const char*, const Put& put, const Runs& runs, const Composite& c) {
+    std::int64_t run = 0;
+    for (std::int64_t begin = 0; begin < runs.elements; ++run) {
+      const std::int64_t end = runs.end_of(begin);
+      if (run < put.capacity) {
+        put.keys.put(run, runs.keys[begin]);
+        const auto acc = detail::host::fold_one_row(
+            runs.row(run, begin, end), c.plain(), short_row(exec),
+            [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); });
+        put.results.put(run, c.at(runs.place(run)).result_on_host(acc));
+      }
+      begin = end;
+    }
+    return run;
+  }
+  template <class Put, class Runs, class Composite>
+  static void reduce_runs_into(serial exec, const char* label, std::int64_t* count, const Put& put, const Runs& runs,
+                               const Composite& c) {
+    *count = reduce_runs(exec, label, put, runs, c);
   }
 
   template <class F>
@@ -153,6 +174,11 @@ struct backend<serial> {
   }
 
   static constexpr std::align_val_t alignment{64};
+
+  /// Rows of up to so many elements go from left to right.
+  static constexpr std::int64_t short_row(serial exec) {
+    return exec.order() == serial_order::recursive_halving ? 0 : detail::host::short_row;
+  }
 
   template <class T>
   struct element {

@@ -128,20 +128,28 @@ struct no_workspace {
   static constexpr int chunks = 1;
 };
 
-/// A block a row: for every kind of reducer, and rows of up to lone_block's most_elements. Strategy is alone<...>.
+/// By a block: a row for every kind of reducer, of up to lone_block's most_elements. Strategy is alone<...>. Ends with
+/// a barrier: the block's memory is the next row's.
+template <class Strategy, class Row, class Composite, class Put>
+__device__ void reduce_row_by_block(const Row& elements, std::int64_t row, const Composite& c, const Put& put,
+                                    block_memory<Strategy, typename Composite::one_type>& block,
+                                    unsigned char* shared) {
+  using one = typename Composite::one_type;
+  const one of_row = c.at(elements.place);
+  typename partial_type_of<Strategy, one>::value_type value;
+  partial_type_of<Strategy, one> partial(of_row, no_workspace{}, block, shared, value);
+  partial.gather(source_of_row(elements));
+  if (threadIdx.x == 0) put.put(row, partial.result());
+  __syncthreads();
+}
+
+/// A block a row.
 template <class Strategy, class All, class Composite, class Put>
 __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const Composite c, const Put put) {
-  using one = typename Composite::one_type;
   unsigned char* const shared = memory_of_launch();
-  auto& block = object_of_block<block_memory<Strategy, one>>();
+  auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   for (std::int64_t row = blockIdx.x; row < all.results; row += gridDim.x) {
-    const md_index<All::axes::left_rank> place = all.place(row);
-    const one of_row = c.at(place);
-    typename partial_type_of<Strategy, one>::value_type value;
-    partial_type_of<Strategy, one> partial(of_row, no_workspace{}, block, shared, value);
-    partial.gather(source_of_row(all.row(place)));
-    if (threadIdx.x == 0) put.put(row, partial.result());
-    __syncthreads();  // the block's memory is the next row's
+    reduce_row_by_block<Strategy>(all.row(all.place(row)), row, c, put, block, shared);
   }
 }
 

@@ -42,11 +42,11 @@ struct segment_piece {
 };
 
 /// In the call's workspace: the count is 0 before and after.
-template <class Accumulator>
+template <class Accumulator, class Piece = segment_piece>
 struct segments_list {
   unsigned* count;   ///< of pieces, also of those that found no room
   unsigned* ticket;  ///< of the second launch's blocks
-  segment_piece* pieces;
+  Piece* pieces;
   Accumulator* partials;
   unsigned capacity;
 };
@@ -55,31 +55,33 @@ template <class All>
 inline constexpr std::size_t words_of<segment_row<All>> =
     words_beside_extents<words_of<typename segment_row<All>::functor_type>, 2>;
 /// Not more: see elements_of_lane_in_flight.
-template <class All>
+template <class Row>
 inline constexpr int elements_of_segment_in_flight =
-    std::clamp(units_in_flight<index_source<segment_row<const All&>>>(cuda_strategy::one_pass::recipe, false), 2, 4);
+    std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 2, 4);
 
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
-template <class All, class Composite>
-__device__ void gather_of_segment(const segment_row<const All&>& row, const Composite& c,
-                                  typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
-                                  std::int64_t until) {
+template <class Row, class Composite>
+__device__ void gather_of_segment(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
+                                  std::int64_t mine, std::int64_t step, std::int64_t until) {
   auto state = c.begin(value);
-  gather_in_steps<elements_of_segment_in_flight<All>>(source_of_row(row), c, state, mine, step, until);
+  gather_in_steps<elements_of_segment_in_flight<Row>>(source_of_row(row), c, state, mine, step, until);
   c.finish(state, value);
 }
 
-/// The segments of a warp that has `row` for each group of `lanes` of its lanes, or none (-1).
-template <class All, class Composite, class Put>
-__device__ void reduce_by_lanes(const All& all, const Composite& c, const Put& put, std::int64_t row, unsigned lanes) {
+/// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).
+template <class RowOf, class Composite, class Put>
+__device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const Put& put, int taken, unsigned lanes) {
   const unsigned lane = threadIdx.x & (lanes - 1);
   typename Composite::accumulator_type value = c.identity();
-  if (row >= 0) {
-    const auto segment = all.row(all.place(row));
+  if (taken >= 0) {
+    const auto segment = row_of(taken);
     gather_of_segment(segment, c, value, lane, lanes, segment.count());
   }
   for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
-  if (row >= 0 && lane == 0) put.put(row, c.at(all.place(row)).result(value));
+  if (taken >= 0 && lane == 0) {
+    const md_index<1> place = row_of(taken).place;
+    put.put(place[0], c.at(place).result(value));
+  }
 }
 
 /// A lane's place among those of a mask, from which it takes as many as there are groups of lanes.
@@ -91,14 +93,39 @@ __device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
   return mine;
 }
 
-/// By a warp: the pieces of a long segment.
-template <class All, class List>
-__device__ void list_pieces(const All& all, std::int64_t row, const List& list) {
-  const std::int64_t count = all.row(all.place(row)).count();
+/// By a warp: the pieces of a long segment of so many elements, each of them `piece` but for its number.
+template <class List, class Piece>
+__device__ void list_pieces(const List& list, std::int64_t count, Piece piece) {
   const auto pieces = static_cast<unsigned>(cut_of_long(count).pieces(count));
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
-  for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) list.pieces[first + k] = {row, k, 0};
+  for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) {
+    piece.piece = k;
+    list.pieces[first + k] = piece;
+  }
+}
+
+/// By a warp, of which each lane has a segment of `count` elements, row_of(lane), or none (-1): those that a warp can
+/// do. list_long(lane) is for longer ones.
+template <class RowOf, class Composite, class Put, class ListLong>
+__device__ void reduce_segments_of_warp(const RowOf& row_of, std::int64_t count, const Composite& c, const Put& put,
+                                        const ListLong& list_long) {
+  for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
+    list_long(take_lane_for_group(some, warp_size));
+  }
+  if (count >= 0 && count <= segment_of_lane) {
+    const auto segment = row_of(static_cast<int>(threadIdx.x % warp_size));
+    typename Composite::accumulator_type value = c.identity();
+    gather_of_segment(segment, c, value, 0, 1, count);
+    put.put(segment.place[0], c.at(segment.place).result(value));
+  }
+  for (std::uint32_t some = lanes_where(count > segment_of_lane && count <= segment_of_group); some != 0;) {
+    const int taken = take_lane_for_group(some, lanes_of_group);
+    reduce_by_lanes(row_of, c, put, taken, lanes_of_group);
+  }
+  for (std::uint32_t some = lanes_where(count > segment_of_group && count <= segment_of_warp); some != 0;) {
+    reduce_by_lanes(row_of, c, put, take_lane_for_group(some, warp_size), warp_size);
+  }
 }
 
 template <class All, class Composite, class Put>
@@ -114,29 +141,23 @@ __global__ void __launch_bounds__(threads_of_segments)
     const bool has_row = lane < 1u << log_rows && row < all.results;
     const std::int64_t count = has_row ? all.row(all.place(row)).count() : -1;
 
-    for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
-      list_pieces(all, base + take_lane_for_group(some, warp_size), list);
-    }
-    if (count >= 0 && count <= segment_of_lane) {
-      const auto segment = all.row(all.place(row));
-      typename Composite::accumulator_type value = c.identity();
-      gather_of_segment(segment, c, value, 0, 1, count);
-      put.put(row, c.at(segment.place).result(value));
-    }
-    for (std::uint32_t some = lanes_where(count > segment_of_lane && count <= segment_of_group); some != 0;) {
-      const int taken = take_lane_for_group(some, lanes_of_group);
-      reduce_by_lanes(all, c, put, taken < 0 ? -1 : base + taken, lanes_of_group);
-    }
-    for (std::uint32_t some = lanes_where(count > segment_of_group && count <= segment_of_warp); some != 0;) {
-      reduce_by_lanes(all, c, put, base + take_lane_for_group(some, warp_size), warp_size);
-    }
+    const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
+    reduce_segments_of_warp(row_of, count, c, put, [&](int taken) {
+      list_pieces(list, row_of(taken).count(), segment_piece{base + taken, 0, 0});
+    });
   }
 }
 
+/// The segment of which a piece is.
+template <class All>
+__device__ auto row_of_piece(const All& all, const segment_piece& piece) {
+  return all.row(all.place(piece.row));
+}
+
 /// What the block's threads hold, joined in thread 0, where it is what a piece of a long segment gives.
-template <class All, class Composite>
-__device__ void reduce_piece(const segment_row<const All&>& segment, const Composite& c,
-                             typename Composite::accumulator_type& value, unsigned piece, void* memory) {
+template <class Row, class Composite>
+__device__ void reduce_piece(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
+                             unsigned piece, void* memory) {
   const std::int64_t length = cut_of_long(segment.count()).length;
   const std::int64_t from = piece * length;
   const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
@@ -152,8 +173,8 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
   for (unsigned at = blockIdx.x; at < count; at += gridDim.x) {
-    const segment_piece one = list.pieces[at];
-    const auto segment = all.row(all.place(one.row));
+    const auto one = list.pieces[at];
+    const auto segment = row_of_piece(all, one);
     const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
     accumulator value;
     reduce_piece(segment, c, value, one.piece, memory);

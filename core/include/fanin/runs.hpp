@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/bitwise_copyable.hpp>
+#include <fanin/detail/array.hpp>
+#include <fanin/detail/axes_results.hpp>
+#include <fanin/detail/destination.hpp>
+#include <fanin/detail/functor.hpp>
+#include <fanin/detail/label.hpp>
+#include <fanin/detail/runs_functor.hpp>
+#include <fanin/detail/segments_functor.hpp>
+#include <fanin/detail/strided.hpp>
+#include <fanin/error.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/md_index.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/segments.hpp>
+
+namespace fanin {
+
+namespace detail {
+
+/// Of a destination that does not take how many runs there are.
+struct no_count {};
+
+template <class Key>
+concept run_key = requires(const Key& a, const Key& b) {
+  { a == b } -> std::convertible_to<bool>;
+};
+
+/// Refuses, in words, keys of which nobody can tell whether they are equal, or that a device cannot copy.
+template <class Key>
+constexpr bool check_key() {
+  static_assert(run_key<Key>, "fanin: keys of runs are compared with ==, and these cannot be");
+  static_assert(is_bitwise_copyable_v<Key>,
+                "fanin: keys of runs must be trivially copyable (or fanin::is_bitwise_copyable say that they are)");
+  return run_key<Key> && is_bitwise_copyable_v<Key>;
+}
+
+}  // namespace detail
+
+/// Where the runs of a call go: their keys, their results, and, for the `_into` forms, in memory of the backend, how
+/// many there are: runs_to(keys, results) and runs_to(keys, results, count).
+///
+/// `keys` is an array of one dimension of the keys' type, which has room for as many runs as it has elements. `results`
+/// is an array of as many results, a pointer to memory for so many, or, for several results, a tuple with one such
+/// array or pointer for each. All of it is memory of the backend, apart from each other and from what is read.
+/// Refers to arrays that have a name; others (a std::span) are copied.
+template <class Keys, class Results, class Count = detail::no_count>
+struct runs_to {
+  Keys keys;
+  Results results;
+  Count count;
+
+  constexpr runs_to(Keys&& of_keys, Results&& of_results)
+      : keys{std::forward<Keys>(of_keys)}, results{std::forward<Results>(of_results)}, count{} {}
+  constexpr runs_to(Keys&& of_keys, Results&& of_results, Count how_many)
+    requires(!std::is_same_v<Count, detail::no_count>)
+      : keys{std::forward<Keys>(of_keys)}, results{std::forward<Results>(of_results)}, count{how_many} {}
+};
+template <class Keys, class Results>
+runs_to(Keys&&, Results&&) -> runs_to<Keys, Results>;
+template <class Keys, class Results>
+runs_to(Keys&&, Results&&, std::int64_t*) -> runs_to<Keys, Results, std::int64_t*>;
+
+namespace detail {
+
+template <class To>
+inline constexpr bool is_runs_to = false;
+template <class Keys, class Results, class Count>
+inline constexpr bool is_runs_to<runs_to<Keys, Results, Count>> = true;
+
+}  // namespace detail
+
+/// Runs of equal neighbours among keys, with a result for each. Cheap to copy. Refers to the range's object and to the
+/// keys, which must outlive it and the calls' work.
+template <class Exec, class Key>
+class runs_policy {
+ public:
+  using execution_type = Exec;
+  using handle_type = typename backend<Exec>::handle_type;
+
+  runs_policy(handle_type handle, const Key* keys, std::int64_t size) : handle_{handle}, keys_{keys}, size_{size} {}
+
+  handle_type handle() const noexcept { return handle_; }
+  /// How many keys there are, and at most runs.
+  std::int64_t size() const noexcept { return size_; }
+  const Key* keys() const noexcept { return keys_; }
+
+ private:
+  handle_type handle_;
+  const Key* keys_;
+  std::int64_t size_;
+};
+
+/// A key and a result for each run of equal neighbours, in their order: parallel_reduce(runs_to(keys, results),
+/// runs(exec, keys), f, reducers...) and parallel_reduce_into(runs_to(keys, results, count), ...). Of f(k) or f(k,
+/// acc&...) for the indices k of the run; f is called once for each index of the runs that fit the destination. `keys`
+/// is a contiguous array in memory of the backend, of any type that is trivially copyable and has an operator== that
+/// the backend can call. Two neighbours are of one run where == says so, so that a NaN is a run of its own; a run's key
+/// is its first one.
+///
+/// `_loc` reducers give k, of equals the least. finished(g, ...) calls g(results...) or g(results..., r), r being the
+/// run's number.
+///
+/// The bits of a result depend on its own elements, the object, its device and their number, never on other runs: a
+/// long one is cut at distances from its own start that its length alone says. The same from run to run. Throws
+/// invalid_argument as spans do.
+template <class Exec, detail::array Keys>
+  requires(execution<std::remove_cvref_t<Exec>>)
+auto runs(Exec&& exec, const Keys& keys) {
+  using object = std::remove_cvref_t<Exec>;
+  using key = detail::element_t<Keys>;
+  if constexpr (detail::check_key<key>()) {
+    const auto handle = detail::handle_of(std::forward<Exec>(exec));
+    const auto all = detail::view_of(keys, "fanin::runs");
+    return runs_policy<object, key>(handle, all.data(), detail::check_span<object>(handle, all, "fanin::runs"));
+  }
+}
+
+/// Runs of an array by keys. Cheap to copy. Refers to the elements and to the keys, which must outlive it and the
+/// calls' work.
+template <class T, class Key, bool HasStride = true>
+class runs_data {
+ public:
+  runs_data(const T* data, std::int64_t stride, const Key* keys, std::int64_t size)
+      : data_{data}, stride_{stride}, keys_{keys}, size_{size} {}
+
+  /// How many keys and elements there are, and at most runs.
+  std::int64_t size() const noexcept { return size_; }
+  const T* elements() const noexcept { return data_; }
+  std::int64_t stride() const noexcept { return stride_; }
+  const Key* keys() const noexcept { return keys_; }
+
+ private:
+  const T* data_;
+  std::int64_t stride_;
+  const Key* keys_;
+  std::int64_t size_;
+};
+
+/// Runs of an array by keys of the same number: reduce(runs_to(keys, results), exec, runs(xs, keys), reducers...) and
+/// reduce_into(runs_to(keys, results, count), ...). As the range with f(k) = xs[k]; xs has one dimension and any
+/// stride. Throws invalid_argument where the numbers differ.
+template <detail::array X, detail::array Keys>
+auto runs(const X& xs, const Keys& keys) {
+  using key = detail::element_t<Keys>;
+  static_assert(detail::strided_rank<X> == 1, "fanin: runs are of an array of one dimension");
+  detail::check_elements<X>();
+  if constexpr (detail::check_key<key>()) {
+    const auto all = detail::view_of(keys, "fanin::runs");
+    const std::int64_t size = detail::count_elements(detail::extents_of<1>(xs, "fanin::runs"), "fanin::runs");
+    if (!std::cmp_equal(size, all.size())) {
+      throw invalid_argument("fanin::runs: there are " + std::to_string(size) + " elements and " +
+                             std::to_string(all.size()) + " keys; give each element a key");
+    }
+    return runs_data<detail::element_t<X>, key, !detail::is_row_major<X>>(
+        detail::data_of(xs), size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), size);
+  }
+}
+
+namespace detail {
+
+template <class Exec, class Key>
+struct runs_over<runs_policy<Exec, Key>> {
+  using key_type = Key;
+};
+template <class T, class Key, bool HasStride>
+struct runs_over<runs_data<T, Key, HasStride>> {
+  using key_type = Key;
+};
+template <class Range>
+concept range_of_runs = has_runs<Range> && requires { typename Range::execution_type; };
+template <class Data>
+concept data_of_runs = has_runs<Data> && !range_of_runs<Data>;
+
+/// What a call gives for each run.
+template <class... Reducer>
+using one_of_runs_t = typename axes_result_of_all<axes_of<2, 1>, Reducer...>::type;
+
+/// Refuses, in words, what cannot hold runs of such keys and results.
+template <class Keys, class Results, class Key, class Result>
+constexpr bool check_runs_to() {
+  using to_keys = std::remove_cvref_t<Keys>;
+  constexpr bool is_array = array<to_keys>;
+  static_assert(is_array,
+                "fanin: the first destination of runs_to(keys, results) is an array, whose length says for how many "
+                "runs there is room: of a pointer, std::span(pointer, room)");
+  if constexpr (is_array) {
+    using element = std::remove_pointer_t<decltype(detail::destination_data(std::declval<Keys&>()))>;
+    constexpr bool has_rank = strided_rank<to_keys> == 1;
+    constexpr bool has_type = std::is_same_v<element, Key>;
+    static_assert(has_rank, "fanin: the keys' destination is an array of one dimension");
+    static_assert(has_type, "fanin: the elements of the keys' destination are const, or of another type than the keys");
+    constexpr bool holds_results =
+        destination_of_one<std::remove_cvref_t<Results>> || are_destinations<std::remove_cvref_t<Results>>;
+    static_assert(holds_results,
+                  "fanin: the second destination of runs_to(keys, results) is a pointer or an array, or for several "
+                  "results a tuple of them");
+    if constexpr (has_rank && has_type && holds_results) {
+      return detail::check_destination_type<std::remove_reference_t<Results>, Result, 1>();
+    } else {
+      return false;
+    }
+  } else {
+    return false;
+  }
+}
+
+/// Memory from one end of an array to the other.
+struct stretch_of_memory {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+
+  template <class T>
+  stretch_of_memory(const T* data, std::int64_t stride, std::int64_t count)
+      : begin{reinterpret_cast<std::uintptr_t>(data)}, end{begin + sizeof(T)} {
+    const std::uintptr_t reach = static_cast<std::uintptr_t>(count - 1) * detail::magnitude(stride) * sizeof(T);
+    stride < 0 ? begin -= reach : end += reach;
+  }
+  bool meets(const stretch_of_memory& other) const { return begin < other.end && other.begin < end; }
+};
+
+/// Throws invalid_argument where results would have another number of places than keys.
+template <class Out>
+void check_room(const Out& out, std::int64_t room, const char* call) {
+  if constexpr (are_destinations<Out>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      using std::get;
+      (detail::check_room(get<I>(out), room, call), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Out>>{});
+  } else if constexpr (array<Out>) {
+    const std::int64_t own = detail::extents_of<1>(out, call)[0];
+    if (own != room) {
+      throw invalid_argument(std::string(call) + ": there is room for " + std::to_string(room) + " keys and for " +
+                             std::to_string(own) + " results; give destinations of one length");
+    }
+  }
+}
+
+/// What puts one after the other into what was opened of an Out.
+template <class Out, class Result>
+constexpr auto line_of(const opened_destination<Result, 1>& opened) {
+  if constexpr (std::is_pointer_v<std::remove_cvref_t<Out>> || is_row_major<std::remove_cvref_t<Out>>) {
+    return results_in_order<Result>{opened.to};
+  } else {
+    return results_in_line<Result>{opened.to, opened.strides[0]};
+  }
+}
+template <class Out, class... Result>
+constexpr auto lines_of(const tuple<opened_destination<Result, 1>...>& opened) {
+  if constexpr (sizeof...(Result) == 1) {
+    return detail::line_of<Out>(get<0>(opened));
+  } else {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      using all = results_in_each<decltype(detail::line_of<std::tuple_element_t<I, Out>>(get<I>(opened)))...>;
+      return all{{{{detail::line_of<std::tuple_element_t<I, Out>>(get<I>(opened))}...}}};
+    }(std::index_sequence_for<Result...>{});
+  }
+}
+
+/// Opens the destination of runs of `size` keys, which are read from `from` as other things are. Throws
+/// invalid_argument as destinations do, and where it lies on what is read. Of no keys nothing is looked at.
+template <class Exec, class Key, class Result, class Keys, class Results, class Count>
+auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<Keys, Results, Count>& to,
+               std::int64_t size, std::initializer_list<stretch_of_memory> from, const char* call) {
+  const std::int64_t room = size == 0 ? 0 : detail::extents_of<1>(to.keys, call)[0];
+  const md_index<1> extents{{room}};
+  if (room > 0) detail::check_room(to.results, room, call);
+  const auto check_apart = [&](const auto& opened) {
+    if (room == 0) return;
+    const stretch_of_memory written(opened.to, opened.strides[0], room);
+    for (const stretch_of_memory& read : from) {
+      if (written.meets(read)) {
+        throw invalid_argument(std::string(call) + ": the destination lies on what is read; give it memory of its own");
+      }
+    }
+  };
+  const auto keys = [&] {
+    if (room == 0) return opened_destination<Key, 1>{};
+    return detail::open_destination<Exec, Key>(handle, to.keys, extents, room, iterate::right, call);
+  }();
+  check_apart(keys);
+  const auto results = [&] {
+    using opened_type =
+        decltype(detail::open_destinations<Exec, Result>(handle, to.results, extents, room, iterate::right, call));
+    if (room == 0) return opened_type{};
+    return detail::open_destinations<Exec, Result>(handle, to.results, extents, room, iterate::right, call);
+  }();
+  [&]<class... Each>(const tuple<opened_destination<Each, 1>...>& opened) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (check_apart(get<I>(opened)), ...);
+    }(std::index_sequence_for<Each...>{});
+  }(results);
+  const auto lines = detail::lines_of<std::remove_reference_t<Results>>(results);
+  const auto line_of_keys = detail::line_of<Keys>(keys);
+  return runs_put<std::remove_const_t<decltype(line_of_keys)>, std::remove_const_t<decltype(lines)>>{line_of_keys,
+                                                                                                     lines, room};
+}
+
+/// Throws invalid_argument, in words, for a count that cannot be written.
+template <class Exec>
+void check_count(const typename backend<Exec>::handle_type& handle, const std::int64_t* count, const char* call) {
+  detail::check_destination(count, call);
+  backend<Exec>::check_memory(handle, count, (std::string(call) + ": the count").c_str());
+}
+
+/// What a blocking call gives.
+inline std::int64_t told_runs(std::int64_t runs, std::int64_t room, const char* call) {
+  if (runs > room) {
+    throw invalid_argument(std::string(call) + ": there are " + std::to_string(runs) +
+                           " runs, and the destination has room for " + std::to_string(room) +
+                           "; give one for as many as there are keys, or for as many as there are");
+  }
+  return runs;
+}
+
+/// One call, blocking or not, over runs of keys that have been checked.
+template <class Exec, class To, class Runs, class Composite>
+std::int64_t reduce_runs(const typename backend<Exec>::handle_type& handle, const char* label, const To& to,
+                         const Runs& runs, const Composite& all, std::initializer_list<stretch_of_memory> from,
+                         const char* call) {
+  const auto put = detail::open_runs<Exec, typename Runs::key_type, typename Composite::result_type>(
+      handle, to, runs.elements, from, call);
+  if constexpr (std::is_same_v<decltype(to.count), no_count>) {
+    return detail::told_runs(backend<Exec>::reduce_runs(handle, label, put, runs, all), put.capacity, call);
+  } else {
+    detail::check_count<Exec>(handle, to.count, call);
+    backend<Exec>::reduce_runs_into(handle, label, to.count, put, runs, all);
+    return 0;
+  }
+}
+
+template <class To, class Exec, class T, class Key, bool HasStride, class... Reducer>
+std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, const runs_data<T, Key, HasStride>& data,
+                                 const char* call, const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  using values = std::conditional_t<HasStride, value_of_segment<T>, value_of_run<T>>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
+  using composite_type = std::remove_const_t<decltype(all)>;
+  if constexpr (detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
+                                      typename composite_type::result_type>() &&
+                detail::check_md_composite<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
+    const std::int64_t size = data.size();
+    const values f = [&] {
+      if constexpr (HasStride) {
+        return values{data.elements(), data.stride()};
+      } else {
+        return values{data.elements()};
+      }
+    }();
+    const runs_functor<values, Key> runs{{data.keys(), size}, f};
+    if (size == 0) return detail::reduce_runs<object>(handle, label, to, runs, all, {}, call);
+    detail::check_span<object>(handle, std::span(data.keys(), static_cast<std::size_t>(size)), call);
+    detail::check_strided<object, 1>(handle, data.elements(), {{size}}, {{data.stride()}}, size, call);
+    return detail::reduce_runs<object>(
+        handle, label, to, runs, all,
+        {stretch_of_memory(data.keys(), 1, size), stretch_of_memory(data.elements(), data.stride(), size)}, call);
+  }
+}
+
+template <class To, class Exec, class Key, class F, class... Reducer>
+std::int64_t reduce_runs_of_range(const char* label, const To& to, const runs_policy<Exec, Key>& range, const F& f,
+                                  const char* call, const Reducer&... reducers) {
+  const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
+  using composite_type = std::remove_const_t<decltype(all)>;
+  if constexpr (composite_type::plain_type::template check_functor<F>() &&
+                detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
+                                      typename composite_type::result_type>()) {
+    const runs_functor<of_run<F>, Key> runs{{range.keys(), range.size()}, {f}};
+    if (range.size() == 0) return detail::reduce_runs<Exec>(range.handle(), label, to, runs, all, {}, call);
+    return detail::reduce_runs<Exec>(range.handle(), label, to, runs, all,
+                                     {stretch_of_memory(range.keys(), 1, range.size())}, call);
+  }
+}
+
+/// Refuses, in words, a destination that does not go with the call.
+template <class Count, bool Into>
+constexpr bool check_counts() {
+  constexpr bool has_count = !std::is_same_v<Count, no_count>;
+  static_assert(has_count || !Into,
+                "fanin: the _into forms write how many runs there are: runs_to(keys, results, count), count being a "
+                "std::int64_t* to memory of the backend");
+  static_assert(!has_count || Into,
+                "fanin: parallel_reduce and reduce return how many runs there are: runs_to(keys, results)");
+  return has_count == Into;
+}
+
+}  // namespace detail
+
+/// Reduces each run of a range, waits for how many there are, and returns that. f is f(k) or f(k, acc&...). On devices
+/// keys and results may come later: they are there for what comes after the call on the object, and for the host after
+/// its synchronize(). n == 0 gives 0, and the destinations may be null. f, what it captures, keys and destinations as
+/// for parallel_reduce_into of many results. Throws invalid_argument, in words, where there are more runs than the
+/// destination has room for: those that fit may have been written, and nothing behind them; and, before anything runs,
+/// for destinations that are null, misaligned, of different lengths, out of the backend's reach, or on what is read.
+/// On CUDA one pass over the keys, which are read again where runs begin, and one over the elements; elsewhere at most
+/// two over the keys.
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+std::int64_t parallel_reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
+                             const F& f, const Reducer&... reducers) {
+  if constexpr (detail::check_counts<Count, false>()) {
+    return detail::reduce_runs_of_range(label.get(), to, range, f, "fanin::parallel_reduce", reducers...);
+  }
+}
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+std::int64_t parallel_reduce(const runs_to<Keys, Results, Count>& to, const Range& range, const F& f,
+                             const Reducer&... reducers) {
+  return fanin::parallel_reduce(nullptr, to, range, f, reducers...);
+}
+
+/// The same in the order of the object's stream: how many runs there are goes to *count, whatever there is room for,
+/// and may come after the return. Of more runs than fit, the first ones are written. Capturable into a CUDA graph, as
+/// all `_into` forms; what captures a graph allocates, and no call after the first of a size. Throws invalid_argument
+/// for a null or misaligned count, too.
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+void parallel_reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
+                          const F& f, const Reducer&... reducers) {
+  if constexpr (detail::check_counts<Count, true>()) {
+    detail::reduce_runs_of_range(label.get(), to, range, f, "fanin::parallel_reduce_into", reducers...);
+  }
+}
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+void parallel_reduce_into(const runs_to<Keys, Results, Count>& to, const Range& range, const F& f,
+                          const Reducer&... reducers) {
+  fanin::parallel_reduce_into(nullptr, to, range, f, reducers...);
+}
+
+/// Reduces each run of an array, waits for how many there are, and returns that: as parallel_reduce.
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+std::int64_t reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
+                    const Reducer&... reducers) {
+  if constexpr (detail::check_counts<Count, false>()) {
+    return detail::reduce_runs_of_data(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce", reducers...);
+  }
+}
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+std::int64_t reduce(const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
+                    const Reducer&... reducers) {
+  return fanin::reduce(nullptr, to, std::forward<Exec>(exec), data, reducers...);
+}
+
+/// The same in the order of the object's stream: as parallel_reduce_into.
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
+                 const Reducer&... reducers) {
+  if constexpr (detail::check_counts<Count, true>()) {
+    detail::reduce_runs_of_data(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce_into", reducers...);
+  }
+}
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+void reduce_into(const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data, const Reducer&... reducers) {
+  fanin::reduce_into(nullptr, to, std::forward<Exec>(exec), data, reducers...);
+}
+
+/// Runs have a destination.
+template <detail::range_of_runs Range, class... Others>
+void parallel_reduce(detail::call_label, const Range&, const Others&...) {
+  static_assert(detail::dependent_false<Range>,
+                "fanin: runs give keys, results and how many they are: parallel_reduce(runs_to(keys, results), "
+                "runs(exec, keys), f, reducers...)");
+}
+template <detail::range_of_runs Range, class... Others>
+void parallel_reduce(const Range& range, const Others&... others) {
+  fanin::parallel_reduce(nullptr, range, others...);
+}
+template <class Out, detail::range_of_runs Range, class... Others>
+  requires(!detail::is_runs_to<Out>)
+void parallel_reduce_into(const Out&, const Range&, const Others&...) {
+  static_assert(detail::dependent_false<Range>,
+                "fanin: runs give keys, results and how many they are: parallel_reduce_into(runs_to(keys, results, "
+                "count), runs(exec, keys), f, reducers...)");
+}
+
+}  // namespace fanin

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "spaces.hpp"
+#include "support/data.hpp"
+
+namespace {
+
+namespace detail = fanin::detail;
+using fanin_test::mix;
+
+template <class Space>
+class kokkos_runs : public kokkos_case<Space> {};
+TYPED_TEST_SUITE(kokkos_runs, host_spaces);
+
+/// Keys of runs of drawn lengths, and what plain loops make of them: sums, and where each begins.
+struct drawn_runs {
+  std::vector<int> keys;
+  std::vector<std::int64_t> xs;
+  std::vector<std::int64_t> begins;
+  std::vector<std::int64_t> sums;
+
+  explicit drawn_runs(std::uint64_t seed) {
+    const std::size_t n = seed < 6 ? seed : mix(seed) % 90'000;
+    const std::uint64_t most = std::uint64_t{1} << mix(seed + 1) % 12;
+    while (keys.size() < n) {
+      const std::uint64_t draw = mix(seed * 100'000 + begins.size());
+      const std::uint64_t length = 1 + (draw % 90 == 0 ? draw / 128 % 70'000 : draw / 128 % most);
+      begins.push_back(std::ssize(keys));
+      sums.push_back(0);
+      for (std::uint64_t k = 0; k < length && keys.size() < n; ++k) {
+        keys.push_back(static_cast<int>(begins.size() % 3));
+        xs.push_back(static_cast<std::int64_t>(mix(keys.size()) % 100));
+        sums.back() += xs.back();
+      }
+    }
+  }
+};
+
+TYPED_TEST(kokkos_runs, drawn_ones) {
+  const fanin::kokkos<TypeParam> exec;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const drawn_runs of(seed);
+    const std::size_t count = of.begins.size();
+    std::vector<int> keys(count + 1, -1);
+    std::vector<std::int64_t> sums(count + 1, -1);
+    const auto some = static_cast<std::size_t>(seed % 3 == 0 ? mix(seed) % (count + 1) : count);
+    std::int64_t told = -1;
+    fanin::reduce_into(fanin::runs_to(std::span(keys).first(some), sums.data(), &told), exec,
+                       fanin::runs(of.xs, of.keys), fanin::sum<std::int64_t>{});
+    ASSERT_EQ(told, static_cast<std::int64_t>(count)) << seed;
+    for (std::size_t r = 0; r <= count; ++r) {
+      ASSERT_EQ(sums[r], r < some ? of.sums[r] : -1) << seed << ", run " << r;
+      ASSERT_EQ(keys[r], r < some ? of.keys[static_cast<std::size_t>(of.begins[r])] : -1) << seed << ", run " << r;
+    }
+  }
+}
+
+/// What devices do, on a host: also with less workspace than before, and with more.
+TYPED_TEST(kokkos_runs, as_on_a_device) {
+  using put_type = detail::results_in_line<std::int64_t>;
+  using values = detail::value_of_segment<std::int64_t>;
+  const auto all = detail::make_axes_composite<detail::axes_of<2, 1>>(detail::md_shape<1, fanin::iterate::right>{},
+                                                                      fanin::sum<std::int64_t>{});
+  const fanin::kokkos<TypeParam> exec;
+  const TypeParam& space = exec.space();
+  const auto state = std::make_shared<detail::kokkos_state<TypeParam>>(space);
+  const detail::kokkos_label label("runs", detail::kokkos_call::parallel_reduce);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const drawn_runs of(seed);
+    const std::size_t count = of.begins.size();
+    std::vector<int> keys(count + 1, -1);
+    std::vector<std::int64_t> sums(count + 1, -1);
+    const auto some = static_cast<std::size_t>(seed % 3 == 0 ? mix(seed) % (count + 1) : count);
+    std::int64_t told = -1;
+    const detail::runs_put<detail::results_in_order<int>, put_type> put{
+        {keys.data()}, {sums.data(), 1}, static_cast<std::int64_t>(some)};
+    const detail::runs_functor<values, int> runs{{of.keys.data(), std::ssize(of.keys)}, {of.xs.data(), 1}};
+    const std::int64_t* const at =
+        detail::kokkos_reduce_runs_on_device(*state, space, label, seed % 2 == 0 ? &told : nullptr, put, runs, all);
+    space.fence();
+    ASSERT_EQ(*at, static_cast<std::int64_t>(count)) << seed;
+    if (seed % 2 == 0) {
+      ASSERT_EQ(at, &told);
+    }
+    for (std::size_t r = 0; r <= count; ++r) {
+      ASSERT_EQ(sums[r], r < some ? of.sums[r] : -1) << seed << ", run " << r;
+      ASSERT_EQ(keys[r], r < some ? of.keys[static_cast<std::size_t>(of.begins[r])] : -1) << seed << ", run " << r;
+    }
+  }
+}
+
+}  // namespace
