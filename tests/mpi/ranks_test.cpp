@@ -179,7 +179,7 @@ TEST(ranks, exact_sums_of_special_values) {
 
 /// Digits of as many ranks as MPI can have: their sum is made here, as MPI would make it.
 TEST(ranks, digits_of_two_to_the_31_ranks) {
-  using words = fanin::detail::words_of<fanin::exact_accumulator>;
+  using words = fanin::detail::summed_words<fanin::exact_accumulator>;
   constexpr std::uint64_t ranks = (std::uint64_t{1} << 31) - 1;
   for (const double x : {-0x1.fffffffffffffp+1000, 0x1.fffffffffffffp+900, -0x1.8p-1070, 1.0}) {
     fanin::exact_accumulator one;

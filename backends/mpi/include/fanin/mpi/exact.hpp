@@ -43,7 +43,7 @@ struct reducer_of_part<exact_product_sum<T>> {
 /// The digits of an exact sum have 32 bits each, and 2^31 ranks' sum of them 63; the last one is signed and wraps as it
 /// should; how many ranks had infinities and NaN stands behind them.
 template <int Lowest, int Limbs>
-struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
+struct summed_words<basic_exact_accumulator<Lowest, Limbs>> {
   using accumulator = basic_exact_accumulator<Lowest, Limbs>;
   static constexpr std::size_t count = static_cast<std::size_t>(accumulator::word_count);
 
@@ -65,8 +65,8 @@ struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
   }
 };
 template <>
-struct words_of<exact_complex_accumulator> {
-  using of_part = words_of<exact_accumulator>;
+struct summed_words<exact_complex_accumulator> {
+  using of_part = summed_words<exact_accumulator>;
   static constexpr std::size_t count = 2 * of_part::count;
 
   static void put(const exact_complex_accumulator& acc, std::uint64_t* words) {
@@ -78,33 +78,46 @@ struct words_of<exact_complex_accumulator> {
   }
 };
 
+/// A rank's part of arrays whose products are summed.
 template <class Exec, class F, class T, class... Other>
-T products_over_ranks(const char* name, Exec&& exec, const F& f, const ranks_data<T>& xs, const Other&... ys) {
+struct part_of_products {
+  const typename backend<Exec>::handle_type& handle;
+  const char* name;
+  const F& f;
+  std::tuple<std::span<const T>, std::span<const Other>...> arrays;
+
+  template <class Composite>
+  auto now(const Composite& c) const {
+    const auto run = [&](std::int64_t count, const auto& products, const auto&) {
+      return backend<Exec>::reduce(handle, nullptr, 0, count, products, c);
+    };
+    return std::apply(
+        [&](const auto&... elements) {
+          return detail::over_elements<Exec>(handle, name, run, f, std::tie(elements...), exact_product_sum<T>{});
+        },
+        arrays);
+  }
+};
+
+template <class Exec, class F, class T, class... Other>
+T products_over_ranks(const char* name, Exec&& exec, const F& f, const ranks_data<T>& xs,
+                      const ranks_data<Other>&... ys) {
   using object = checked_for_ranks<std::remove_cvref_t<Exec>>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   if (!((&state_of(ys) == &state_of(xs)) && ...)) {
     throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
   }
   const auto all = detail::make_composite(exact_product_sum<T>{});
-  detail::call_over_ranks<std::remove_const_t<decltype(all)>> call(state_of(xs), name, nullptr, all);
-  return call.now([&](const auto& part) {
-    const auto run = [&](std::int64_t count, const auto& products, const auto&) {
-      return backend<object>::reduce(handle, nullptr, 0, count, products, part);
-    };
-    const auto all_elements = std::make_tuple(xs.elements(), ys.elements()...);
-    return std::apply(
-        [&](const auto&... elements) {
-          return detail::over_elements<object>(handle, name, run, f, std::tie(elements...), exact_product_sum<T>{});
-        },
-        all_elements);
-  });
+  const detail::call_over_ranks<object, std::remove_const_t<decltype(all)>> call(state_of(xs), handle, name, nullptr,
+                                                                                 all);
+  return call.now(part_of_products<object, F, T, Other...>{handle, name, f, {xs.elements(), ys.elements()...}});
 }
 
 }  // namespace detail
 
 /// exact_dot(exec, over(comm, xs), over(comm, ys)): of the whole, each rank with its part of both. As over() has it of
-/// calls over ranks, and exact_dot of its results: the same bits for every number of ranks and split. A rank whose
-/// arrays have different lengths throws invalid_argument, the others rank_error; all throw invalid_argument where
+/// calls over ranks, and exact_dot of its results: the same bits for every number of ranks, split and backend. A rank
+/// whose arrays have different lengths throws invalid_argument, the others rank_error; all throw invalid_argument where
 /// the two go over different communicators.
 template <class Exec, class T>
   requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<T>)
