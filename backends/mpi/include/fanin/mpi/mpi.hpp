@@ -25,12 +25,6 @@ class mpi_error : public error {
   int code_;
 };
 
-/// The part of another rank failed: what() says how many ranks did. The ranks that failed throw their own errors.
-class rank_error : public error {
- public:
-  using error::error;
-};
-
 /// The same on all ranks.
 struct mpi_options {
   /// Up to so many ranks accumulators are gathered on all of them at once and joined in the order of the ranks; of
