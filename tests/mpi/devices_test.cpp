@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <fanin/buffer.hpp>
-#include <fanin/cuda/cuda.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/finished.hpp>
 #include <fanin/md_range.hpp>
@@ -27,164 +24,25 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
-#include <fanin/serial/serial.hpp>
 
-#include "support/data.hpp"
-
-#if FANIN_TEST_ON_SIMULATOR
-#include "simulator/machine.hpp"
-#include "span_reduction.cuh"
-#else
-#include "contract/fixtures/cuda_device.hpp"
-#endif
+#include "devices.hpp"
 
 /// Reductions over ranks of which some have their part on a CUDA device and others on serial: every test is run by all
-/// ranks, whatever their number. On a GPU, which ranks may share, and on the simulated device, where each rank has one
-/// of its own and kernels run when the host looks.
-#if FANIN_TEST_ON_SIMULATOR
-namespace fanin::detail {  // which the library has
-template struct cuda_span_reduction<sum<std::int64_t>>;
-template struct cuda_span_reduction<sum<double>>;
-}  // namespace fanin::detail
-#endif
-
+/// ranks, whatever their number.
 namespace fanin_test {
 namespace {
 
-const fanin::serial exec;
-
-FANIN_FUNCTION double element(std::int64_t i) {
-  const std::uint64_t draw = mix(static_cast<std::uint64_t>(i));
-  const int exponent = static_cast<int>(draw % 300) - 200;
-  const double power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
-  return (static_cast<double>(draw >> 12) - 0x1p51) * power;
-}
-struct element_at {
-  FANIN_FUNCTION double operator()(std::int64_t i) const { return element(i); }
-};
-/// Of one magnitude, so that every order of additions rounds otherwise.
-struct unit_at {
-  FANIN_FUNCTION double operator()(std::int64_t i) const {
-    return static_cast<double>(mix(static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53;
-  }
-};
-struct small_at {
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const {
-    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100);
-  }
-};
-struct in_plane {
-  FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t& sum, std::int64_t& most) const {
-    sum += i * j;
-    most = most > i + j ? most : i + j;
-  }
-};
-
-/// A reducer of one's own, with a result and a large accumulator.
-struct mean {
-  struct sums {
-    double sum;
-    std::int64_t count;
-    char padding[72];
-  };
-  using value_type = std::int64_t;
-  using accumulator_type = sums;
-  using result_type = double;
-  FANIN_FUNCTION sums identity() const { return {}; }
-  FANIN_FUNCTION void fold(sums& acc, std::int64_t value, std::int64_t) const {
-    acc.sum += static_cast<double>(value);
-    ++acc.count;
-  }
-  FANIN_FUNCTION void join(sums& into, const sums& from) const {
-    into.sum += from.sum;
-    into.count += from.count;
-  }
-  FANIN_FUNCTION double result(const sums& acc) const {
-    return acc.count == 0 ? 0 : acc.sum / static_cast<double>(acc.count);
-  }
-};
-
-/// g of finished(g, ...), which reads and writes memory of the backend.
-struct scaled {
-  const double* scale;
-  std::int64_t* calls;
-  FANIN_FUNCTION double operator()(double of_all, std::int64_t most) const {
-    ++*calls;
-    return *scale * of_all + static_cast<double>(most);
-  }
-};
-
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-/// Other draws, where the environment says so.
-std::uint64_t first_seed() {
-  const char* const given = std::getenv("FANIN_RANKS_SEED");
-  return given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
-}
-
-/// Where the parts of n indices begin, by a seed: uneven, some of them empty.
-struct own_part {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  own_part(std::int64_t n, const fanin::mpi& comm, std::uint64_t seed) {
-    std::vector<std::int64_t> begins{0, n};
-    for (int rank = 1; rank < comm.size(); ++rank) {
-      const std::uint64_t draw = mix(seed * 1'000 + static_cast<std::uint64_t>(rank));
-      begins.push_back(draw % 4 == 0 ? 0 : static_cast<std::int64_t>(draw / 4 % static_cast<std::uint64_t>(n + 1)));
-    }
-    std::sort(begins.begin(), begins.end());
-    begin = begins[static_cast<std::size_t>(comm.rank())];
-    end = begins[static_cast<std::size_t>(comm.rank()) + 1];
-  }
-};
-
 std::vector<fanin::mpi_options> all_options() { return {{}, {.gather_up_to = 2, .check_calls = true}}; }
 
-class devices : public ::testing::Test {
- protected:
-  void SetUp() override {
-#if FANIN_TEST_ON_SIMULATOR
-    begin(1);
-#else
-    if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
-    int gpus = 0;
-    cudaGetDeviceCount(&gpus);
-    cudaSetDevice(rank_of_world() % gpus);
-#endif
+/// Calls use(object) with the device, or with serial on ranks that a draw decides about; of draw 0 all have devices.
+template <class Use>
+void on_some_backend(std::uint64_t draw, const Use& use) {
+  if (draw == 0 || mix(draw * 64 + static_cast<std::uint64_t>(rank_of_world())) % 2 == 0) {
+    const fanin::cuda gpu;
+    use(gpu);
+  } else {
+    use(exec);
   }
-  /// Another schedule of the device's threads, on each rank.
-  static void begin([[maybe_unused]] std::uint64_t seed) {
-#if FANIN_TEST_ON_SIMULATOR
-    simulator::begin(simulator::schedule(seed * 64 + static_cast<std::uint64_t>(rank_of_world())));
-#endif
-  }
-
-  /// Calls use(object) with the device, or with serial on ranks that a draw decides about; of draw 0 all have devices.
-  template <class Use>
-  static void on_some_backend(std::uint64_t draw, const Use& use) {
-    if (draw == 0 || mix(draw * 64 + static_cast<std::uint64_t>(rank_of_world())) % 2 == 0) {
-      const fanin::cuda gpu;
-      use(gpu);
-    } else {
-      use(exec);
-    }
-  }
-};
-
-template <class T, class Exec>
-using held = fanin::buffer<T, Exec>;
-template <class T, class Exec>
-held<T, Exec> copy_of(const Exec& object, std::span<const T> elements) {
-  return held<T, Exec>(object, elements);
-}
-template <class T, class Exec>
-T value_of(const held<T, Exec>& one) {
-  T value;
-  one.copy_to(std::span<T>(&value, 1));
-  return value;
 }
 
 TEST_F(devices, exact_sums_have_the_same_bits) {
@@ -217,28 +75,56 @@ TEST_F(devices, exact_sums_have_the_same_bits) {
   }
 }
 
-TEST_F(devices, exact_products_have_the_same_bits) {
-  constexpr std::int64_t n = 1'501;
-  std::vector<double> x;
-  std::vector<double> y;
-  for (std::int64_t i = 0; i < n; ++i) {
-    x.push_back(element(i));
-    y.push_back(element(n - i / 2));
-  }
+void check_products(std::span<const double> x, std::span<const double> y) {
   const double dot = fanin::exact_dot(exec, x, y);
   const double square = fanin::exact_norm2_squared(exec, x);
   const fanin::mpi comm(MPI_COMM_WORLD);
   for (std::uint64_t draw = 0; draw < 3; ++draw) {
     on_some_backend(draw, [&](const auto& object) {
-      const own_part part(n, comm, draw);
+      const own_part part(static_cast<std::int64_t>(x.size()), comm, draw);
       const auto mine = [&](const auto& of) {
-        return copy_of<double>(object, std::span(of).subspan(static_cast<std::size_t>(part.begin),
-                                                             static_cast<std::size_t>(part.end - part.begin)));
+        return copy_of<double>(
+            object, of.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.end - part.begin)));
       };
       const auto my_x = mine(x);
       const auto my_y = mine(y);
       EXPECT_EQ(fanin::exact_dot(object, fanin::over(comm, my_x), fanin::over(comm, my_y)), dot);
       EXPECT_EQ(fanin::exact_norm2_squared(object, fanin::over(comm, my_x)), square);
+    });
+  }
+}
+
+/// Of numbers of any magnitude, and of one, which threads hold without an accumulator.
+TEST_F(devices, exact_products_have_the_same_bits) {
+  constexpr std::int64_t n = 1'501;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.push_back(i < 500 ? unit_at{}(i) : element(i));
+    y.push_back(i < 500 ? unit_at{}(-i) : element(n - i / 2));
+  }
+  for (const std::int64_t some : {std::int64_t{0}, std::int64_t{500}, n}) {
+    check_products(std::span(x).first(static_cast<std::size_t>(some)),
+                   std::span(y).first(static_cast<std::size_t>(some)));
+  }
+}
+
+/// A functor that adds to what threads hold of an exact sum.
+struct add_unit {
+  FANIN_FUNCTION void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& state) const {
+    state += unit_at{}(i);
+  }
+};
+TEST_F(devices, exact_sums_of_states) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const fanin::exact_sum<double> sum;
+  const double expected = fanin::parallel_reduce(fanin::range(exec, 900), unit_at{}, sum);
+  for (std::uint64_t draw = 0; draw < 3; ++draw) {
+    on_some_backend(draw, [&](const auto& object) {
+      const own_part part(900, comm, draw);
+      const auto range = fanin::over(comm, fanin::range(object, part.begin, part.end));
+      EXPECT_EQ(fanin::parallel_reduce(range, add_unit{}, sum), expected);
+      EXPECT_EQ(fanin::parallel_reduce_async(range, add_unit{}, sum).get(), expected);
     });
   }
 }
@@ -716,14 +602,4 @@ TEST_F(devices, of_one_rank) {
 }  // namespace
 }  // namespace fanin_test
 
-int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS();
-  // Red on any rank is red.
-  int anywhere = 0;
-  MPI_Allreduce(&failed, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return anywhere;
-}
+int main(int argc, char** argv) { return fanin_test::run_on_ranks(argc, argv); }
