@@ -223,9 +223,9 @@ TEST_F(devices, places_of_parts_without_elements) {
 TEST_F(devices, rounded_sums_are_joined_in_order) {
   const fanin::mpi comm(MPI_COMM_WORLD);
   constexpr std::int64_t n = 5'007;
-  for (std::uint64_t draw = 0; draw < 3; ++draw) {
+  for (std::uint64_t draw = 0; draw < 6; ++draw) {
     on_some_backend(draw, [&]<class Exec>(const Exec& object) {
-      const own_part part(n, comm, 3);
+      const own_part part(n, comm, draw);
       const auto range = fanin::range(object, part.begin, part.end);
       const double own = fanin::parallel_reduce(range, unit_at{}, fanin::sum<double>{});
       std::vector<double> sums(static_cast<std::size_t>(comm.size()));

@@ -373,7 +373,7 @@ TEST(ranks, parts_of_a_communicator) {
   EXPECT_EQ(sum, expected);
 }
 
-#if FANIN_HAS_KOKKOS
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
 /// Some ranks on Kokkos, the others on serial.
 TEST(ranks, of_several_backends) {
   const fanin::mpi comm(MPI_COMM_WORLD);
@@ -561,7 +561,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int failed = is_refused ? 0 : 1;
   {
-#if FANIN_HAS_KOKKOS
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
     const Kokkos::ScopeGuard kokkos(argc, argv);
 #endif
     failed += RUN_ALL_TESTS();
