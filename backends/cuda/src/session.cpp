@@ -212,6 +212,7 @@ int cuda_session::multiprocessors() const noexcept { return state_->multiprocess
 int cuda_session::shared_bytes_of_block() const noexcept { return state_->shared_bytes_of_block; }
 
 static workspace_block& own_block(cuda_state& state, cuda_session::partials kind) {
+  if (kind == cuda_session::partials::of_ranks) return state.ranks_workspace;
   return kind == cuda_session::partials::tagged ? state.tagged_workspace : state.plain_workspace;
 }
 

@@ -147,8 +147,9 @@ class cuda_session {
 
   /// What partial results are in workspace: one kind must not pass for the other.
   enum class partials {
-    plain,   ///< accumulators as they are
-    tagged,  ///< in units that carry the launch's number
+    plain,     ///< accumulators as they are
+    tagged,    ///< in units that carry the launch's number
+    of_ranks,  ///< what ranks hand each other: its first 8 bytes stay zeros
   };
 
   /// Workspace for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
