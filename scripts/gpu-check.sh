@@ -7,7 +7,8 @@ usage() {
 usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
-  tests      the tests of the preset cuda that run on a GPU; of ranks on 1, 2 and 3, which share it, where mpirun is
+  tests      the tests of the preset cuda that run on a GPU; of ranks on 1, 2 and 3, which share it, where mpirun is (and
+             of NCCL's, which skip where there are fewer GPUs, where they were built)
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
              row with every grid stage
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
@@ -151,13 +152,14 @@ tests_stage() {
     log=$logs/gpu-check-$name.log
     OMP_PROC_BIND=false check "$name" "$log" run_program "$log" "$program"
   done
-  local on_ranks=$build/tests/mpi/mpi_devices_test ranks
-  if [[ -x $on_ranks ]] && command -v mpirun >/dev/null; then
+  local of ranks
+  for of in mpi_devices_test nccl_devices_test; do
+    [[ -x $build/tests/mpi/$of ]] && command -v mpirun >/dev/null || continue
     for ranks in 1 2 3; do
-      log=$logs/gpu-check-mpi_devices_test-$ranks.log
-      check "mpi_devices_test on $ranks" "$log" run_on_ranks "$log" "$ranks" "$on_ranks"
+      log=$logs/gpu-check-$of-$ranks.log
+      check "$of on $ranks" "$log" run_on_ranks "$log" "$ranks" "$build/tests/mpi/$of"
     done
-  fi
+  done
   [[ -n $found ]] || check tests "$logs/gpu-check-tests.log" no_tests
 }
 
