@@ -20,6 +20,10 @@ if(FANIN_ENABLE_MPI)
   list(APPEND fanin_targets fanin_mpi)
   list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/backends/mpi/include/")
 endif()
+if(FANIN_ENABLE_NCCL)
+  list(APPEND fanin_targets fanin_nccl)
+  list(APPEND fanin_header_dirs "${PROJECT_SOURCE_DIR}/backends/nccl/include/")
+endif()
 
 install(DIRECTORY ${fanin_header_dirs} "${fanin_generated_include_dir}/"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -44,7 +48,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/fanin-config-version.cma
                                  COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/fanin-config.cmake" "${PROJECT_BINARY_DIR}/fanin-config-version.cmake"
-        "${PROJECT_SOURCE_DIR}/cmake/FaninTarget.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/FaninTarget.cmake" "${PROJECT_SOURCE_DIR}/cmake/FaninNccl.cmake"
   DESTINATION "${fanin_package_dir}")
 
 # pkg-config, for builds without CMake: what a unit of a C++ compiler needs. (Units for nvcc take their flags from

@@ -21,6 +21,7 @@ option(FANIN_ENABLE_CUDA "Build the CUDA backend (needs nvcc)" ${fanin_cuda_foun
 unset(fanin_cuda_found)
 
 option(FANIN_ENABLE_MPI "Build fanin::mpi, reductions over the ranks of MPI" OFF)
+option(FANIN_ENABLE_NCCL "Build fanin::nccl, reductions over the ranks of NCCL (with CUDA; FANIN_NCCL_ROOT says where that is)" OFF)
 
 set(FANIN_DEFAULT_BACKEND
     serial

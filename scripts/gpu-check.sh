@@ -7,7 +7,8 @@ usage() {
 usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
-  tests      the tests of the preset cuda that run on a GPU
+  tests      the tests of the preset cuda that run on a GPU; of ranks on 1, 2 and 3, which share it, where mpirun is (and
+             of NCCL's, which skip where there are fewer GPUs, where they were built)
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
              row with every grid stage
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
@@ -79,11 +80,11 @@ if [[ -z $build ]]; then
 Where the programs were built elsewhere, name their directory with --build."
   built_here=1
   build=$root/build/cuda
-  ensure_packages "${tools[@]}" "${build_libraries[@]}"
+  ensure_packages "${tools[@]}" "${build_libraries[@]}" "${ranks[@]}"
   ensure_venv "$root/scripts/requirements.txt" "$root/scripts/requirements-cuda.txt"
   cccl=$("$venv/bin/python" -c \
     'import pathlib, sysconfig; print(*pathlib.Path(sysconfig.get_path("purelib")).glob("nvidia/*/include/cccl"))')
-  configure cuda "-DFANIN_PYTHON=$venv/bin/python" "-DFANIN_CCCL_INCLUDE_DIR=$cccl" && build cuda || exit 2
+  configure cuda "-DFANIN_PYTHON=$venv/bin/python" "-DFANIN_CCCL_INCLUDE_DIR=$cccl" -DFANIN_ENABLE_MPI=ON && build cuda || exit 2
 fi
 results=$root/build/results/gpu-check
 mkdir -p "$results"
@@ -121,6 +122,15 @@ run_program() {
   return "$status"
 }
 
+# run_on_ranks LOG NUMBER PROGRAM
+run_on_ranks() {
+  local status=0
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+    run_logged "$(basename "$3") on $2 ranks" "$1" timeout 300 mpirun -n "$2" "$3" --gtest_brief=1 || status=$?
+  check_note=$(count_in "$1")
+  return "$status"
+}
+
 run_ctest() {
   local status=0
   (cd "$root" && run_logged ctest "$1" ctest --preset cuda --label-exclude '^(install|compile|gpu_sanitizer)$') || status=$?
@@ -141,6 +151,14 @@ tests_stage() {
     name=$(basename "$program")
     log=$logs/gpu-check-$name.log
     OMP_PROC_BIND=false check "$name" "$log" run_program "$log" "$program"
+  done
+  local of ranks
+  for of in mpi_devices_test nccl_devices_test; do
+    [[ -x $build/tests/mpi/$of ]] && command -v mpirun >/dev/null || continue
+    for ranks in 1 2 3; do
+      log=$logs/gpu-check-$of-$ranks.log
+      check "$of on $ranks" "$log" run_on_ranks "$log" "$ranks" "$build/tests/mpi/$of"
+    done
   done
   [[ -n $found ]] || check tests "$logs/gpu-check-tests.log" no_tests
 }

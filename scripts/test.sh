@@ -123,7 +123,7 @@ tsan_stage() {
 
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
-  local preset=cuda-compiled options=(-DFANIN_HOST_TESTS=OFF)
+  local preset=cuda-compiled options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
   if has_gpu; then
     preset=cuda
   elif ! nvcc --help | has_line -e --Ofast-compile; then

@@ -155,6 +155,10 @@ cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceSynchronize() {
+  simulator::finish_all();
+  return of_device();
+}
 cudaError_t cudaSetDevice(int device) { return answer(device == 0 ? cudaSuccess : cudaErrorInvalidValue); }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
@@ -209,6 +213,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   return enqueue(stream,
                  [=](simulator::stream* on) { simulator::enqueue(on, [=] { std::memset(to, value, bytes); }); });
+}
+/// By whichever thread the device works in: the host's, while it looks or waits.
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* with) {
+  return enqueue(stream, [=](simulator::stream* on) { simulator::enqueue(on, [=] { call(with); }); });
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   *attributes = {cudaMemoryTypeDevice, 0, const_cast<void*>(pointer)};  // the device reaches all memory

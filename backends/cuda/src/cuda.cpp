@@ -130,7 +130,7 @@ std::int64_t cuda::workspace_allocations() const { return handle().state->alloca
 std::size_t cuda::workspace_bytes() const {
   auto* const state = handle().state;
   const std::lock_guard lock(state->mutex);
-  return state->plain_workspace.bytes() + state->tagged_workspace.bytes();
+  return state->plain_workspace.bytes() + state->tagged_workspace.bytes() + state->ranks_workspace.bytes();
 }
 
 cuda_launch cuda::last_launch() const {

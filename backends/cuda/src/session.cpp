@@ -212,6 +212,7 @@ int cuda_session::multiprocessors() const noexcept { return state_->multiprocess
 int cuda_session::shared_bytes_of_block() const noexcept { return state_->shared_bytes_of_block; }
 
 static workspace_block& own_block(cuda_state& state, cuda_session::partials kind) {
+  if (kind == cuda_session::partials::of_ranks) return state.ranks_workspace;
   return kind == cuda_session::partials::tagged ? state.tagged_workspace : state.plain_workspace;
 }
 
@@ -295,6 +296,31 @@ void cuda_calls::synchronize(const cuda_handle& handle) {
   const last_error_scope last_error;
   const relaxed_capture_scope relaxed;
   give_back_retired();
+}
+
+void cuda_calls::check_may_wait(const cuda_handle& handle, const char* call) {
+  if (!cuda_session(handle, nullptr, cuda_session::mode::ordered, call).is_capturing()) return;
+  throw state_error(std::string(call) +
+                    " over ranks: the host waits for the other ranks in this call, and the object's stream is being "
+                    "captured into a graph; call it outside the capture");
+}
+
+cuda_pending cuda_calls::place_for(const cuda_handle& handle, int words, const char* call) {
+  return cuda_session(handle, nullptr, cuda_session::mode::blocking, call).pending_mailbox(words);
+}
+
+void cuda_calls::run_aside(const cuda_memory& memory, const void* kernel, void** arguments, const char* call) {
+  const last_error_scope last_error;
+  const device_scope of_memory(memory.device);
+  if (made_context() != memory.context) refuse_lost_context(call);
+  const relaxed_capture_scope relaxed;
+  const cudaStream_t aside = service_stream();
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(32);
+  config.stream = aside;
+  FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
+  wait_for_stream(aside);
 }
 
 }  // namespace fanin::detail

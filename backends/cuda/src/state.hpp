@@ -89,6 +89,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   std::mutex mutex;
   workspace_block plain_workspace;
   workspace_block tagged_workspace;
+  workspace_block ranks_workspace;
   std::vector<workspace_block> outgrown;
   pinned_block mailbox;   ///< of blocking calls; kernels alone write to it
   pinned_block partials;  ///< what host_finish folds

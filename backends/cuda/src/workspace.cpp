@@ -204,6 +204,7 @@ void cuda_state::release() noexcept {
     for (const workspace_block& block : outgrown) deallocate_block(block, order);
     deallocate_block(plain_workspace, order);
     deallocate_block(tagged_workspace, order);
+    deallocate_block(ranks_workspace, order);
     static_cast<void>(cudaFreeHost(mailbox.host));
     static_cast<void>(cudaFreeHost(partials.host));
     if (owns_stream) static_cast<void>(cudaStreamDestroy(stream));

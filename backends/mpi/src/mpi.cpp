@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <string>
@@ -180,13 +181,16 @@ class mpi_state {
     }
   }
 
-  /// Makes way for what has been begun: the oldest first, which alone is between groups.
+  /// Begins what may begin, in the order of the calls, and makes way for what has been begun: the oldest first, which
+  /// alone is between groups.
   void advance();
   void add(std::shared_ptr<exchange_under_way> one);
   bool has_under_way() const;
   bool is_grouped() const noexcept { return !levels_.empty(); }
 
   MPI_Comm comm() const noexcept { return comm_.get(); }
+  /// For what a call tells the others before its exchange, which may have to wait for the exchanges of calls before it.
+  MPI_Comm ahead() const noexcept { return ahead_.get(); }
   std::vector<group_level>& levels() noexcept { return levels_; }
 
   const mpi_options options;
@@ -195,6 +199,7 @@ class mpi_state {
 
  private:
   owned_communicator comm_;
+  owned_communicator ahead_;
   std::vector<group_level> levels_;  ///< that this rank is in, from the bottom
   std::deque<std::shared_ptr<exchange_under_way>> under_way_;
   std::thread::id thread_;
@@ -207,27 +212,10 @@ namespace {
 /// no groups; else it goes from group to group, gathered up to the first rank of all, and broadcast down.
 class exchange_under_way final : public rank_exchange {
  public:
+  exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
+      : state_{&state}, part_{std::move(part)}, join_{std::move(join)} {}
+  /// Of a part that is there.
   exchange_under_way(mpi_state& state, rank_part part, join_parts join) : state_{&state}, join_{std::move(join)} {
-    has_sums_ = !part.summed.empty();
-    has_gathered_ = !part.gathered.empty() || !has_sums_;
-    if (has_sums_) {
-      sums_ = message_to_sum(part);
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
-                               state.comm(), &of_sums_),
-                "MPI_Iallreduce");
-    }
-    if (has_gathered_) {
-      mine_ = message_to_gather(part);
-      bytes_ = mine_.size();
-      if (state.is_grouped()) {
-        send_up(0);
-      } else {
-        all_.resize(bytes_ * static_cast<std::size_t>(state.size));
-        const int count = count_for_mpi(all_.size()) / state.size;
-        check_mpi(MPI_Iallgather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, state.comm(), &of_step_),
-                  "MPI_Iallgather");
-      }
-    }
     whole_ = std::move(part);
   }
 
@@ -238,6 +226,7 @@ class exchange_under_way final : public rank_exchange {
     return is_complete_;
   }
   void wait() override {
+    if (is_complete_ && error_ != nullptr) std::rethrow_exception(error_);
     if (is_complete_) return;
     if (state_ == nullptr) refuse_what_is_gone();
     state_->require_mpi("fanin::pending::get");
@@ -245,14 +234,29 @@ class exchange_under_way final : public rank_exchange {
       if (looks > most_looks) std::this_thread::yield();
       advance_all();
     }
+    if (error_ != nullptr) std::rethrow_exception(error_);
   }
   /// Its communicator goes away and has not got it.
   void abandon() noexcept { state_ = nullptr; }
 
   bool is_complete() const noexcept { return is_complete_; }
+  /// Whether it has, now. Those of all calls before it have.
+  bool has_begun() {
+    if (has_begun_) return true;
+    if (part_ != nullptr && !part_->is_ready()) return false;
+    has_begun_ = true;
+    try {
+      if (part_ != nullptr) whole_ = std::exchange(part_, nullptr)->take();
+      begin();
+    } catch (...) {
+      error_ = std::current_exception();
+      is_complete_ = true;
+    }
+    return true;
+  }
   /// One look; goes on to further steps where it may.
   void look(bool may_go_on) {
-    if (!is_over(of_sums_) || is_complete_) return;
+    if (is_complete_ || !is_over(of_sums_)) return;
     while (has_gathered_ && !is_over_everywhere_) {
       if (!is_over(of_step_)) return;
       if (state_->is_grouped() && !may_go_on) return;
@@ -275,6 +279,30 @@ class exchange_under_way final : public rank_exchange {
     int flag = 0;
     check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
     return flag != 0;
+  }
+
+  void begin() {
+    has_sums_ = !whole_.summed.empty();
+    has_gathered_ = !whole_.gathered.empty() || !has_sums_;
+    if (has_sums_) {
+      sums_ = message_to_sum(whole_);
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
+                               state_->comm(), &of_sums_),
+                "MPI_Iallreduce");
+    }
+    if (has_gathered_) {
+      mine_ = message_to_gather(whole_);
+      bytes_ = mine_.size();
+      if (state_->is_grouped()) {
+        send_up(0);
+      } else {
+        all_.resize(bytes_ * static_cast<std::size_t>(state_->size));
+        const int count = count_for_mpi(all_.size()) / state_->size;
+        check_mpi(
+            MPI_Iallgather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, state_->comm(), &of_step_),
+            "MPI_Iallgather");
+      }
+    }
   }
 
   void send_up(std::size_t level) {
@@ -324,7 +352,9 @@ class exchange_under_way final : public rank_exchange {
   }
 
   mpi_state* state_;
+  std::shared_ptr<part_to_come> part_;  ///< until it has begun, unless it was there
   join_parts join_;
+  bool has_begun_ = false;
   bool has_sums_ = false;
   bool has_gathered_ = false;
   bool is_going_down_ = false;
@@ -332,6 +362,7 @@ class exchange_under_way final : public rank_exchange {
   std::atomic<bool> is_complete_ = false;  ///< set with all_states' mutex held
   std::size_t bytes_ = 0;
   std::size_t level_ = 0;
+  std::exception_ptr error_;  ///< of MPI's, or memory's, when it began
   std::vector<std::uint64_t> sums_;
   std::vector<std::byte> mine_;
   std::vector<std::byte> all_;
@@ -357,15 +388,19 @@ void advance_all() {
   for (mpi_state* const state : all.states) state->advance();
 }
 
-/// Of one rank.
+/// Of one rank, where whoever looks takes the part.
 class exchange_of_one final : public rank_exchange {
  public:
-  explicit exchange_of_one(rank_part part) {
-    failed_ = part.has_failed ? 1 : 0;
-    whole_ = std::move(part);
+  explicit exchange_of_one(std::shared_ptr<part_to_come> part) : part_{std::move(part)} {}
+  bool is_done() override { return part_ == nullptr || part_->is_ready(); }
+  void wait() override {
+    if (part_ == nullptr) return;
+    whole_ = std::exchange(part_, nullptr)->take();
+    failed_ = whole_.has_failed ? 1 : 0;
   }
-  bool is_done() override { return true; }
-  void wait() override {}
+
+ private:
+  std::shared_ptr<part_to_come> part_;
 };
 
 }  // namespace
@@ -398,6 +433,7 @@ mpi_state::mpi_state(MPI_Comm communicator, const mpi_options& chosen) : options
   thread_ = std::this_thread::get_id();
 
   comm_ = owned_communicator(duplicate_of(communicator));
+  ahead_ = owned_communicator(duplicate_of(communicator));
   rank = rank_in(comm());
   size = size_of_comm(comm());
   owned_communicator above;
@@ -451,6 +487,7 @@ void mpi_state::add(std::shared_ptr<exchange_under_way> one) {
 void mpi_state::advance() {
   bool is_first = true;
   for (const auto& one : under_way_) {
+    if (!one->has_begun()) break;  // nor have those behind it
     one->look(is_first);
     is_first = is_first && one->is_complete();
   }
@@ -465,7 +502,7 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
               hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.comm(), &request), "MPI_Iallreduce");
+  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.ahead(), &request), "MPI_Iallreduce");
   wait_for(request);
   if (least[0] != hash || least[1] != ~hash) {
     throw state_error(std::string(call.name) +
@@ -478,7 +515,7 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count) {
   std::int64_t before = 0;
   if (state.size == 1) return before;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iexscan(&count, &before, 1, MPI_INT64_T, MPI_SUM, state.comm(), &request), "MPI_Iexscan");
+  check_mpi(MPI_Iexscan(&count, &before, 1, MPI_INT64_T, MPI_SUM, state.ahead(), &request), "MPI_Iexscan");
   wait_for(request);
   return state.rank == 0 ? 0 : before;
 }
@@ -487,16 +524,18 @@ int ranks_of(const mpi_state& state) noexcept { return state.size; }
 
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join) {
   if (state.size == 1) return part.has_failed ? 1 : 0;
-  const auto exchange = begin_exchange(state, std::move(part), join);
+  const auto exchange = std::make_shared<exchange_under_way>(state, std::move(part), join);
+  state.add(exchange);
   exchange->wait();
   part = exchange->whole();
   return exchange->failed();
 }
 
-std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, rank_part part, join_parts join) {
+std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join) {
   if (state.size == 1) return std::make_shared<exchange_of_one>(std::move(part));
   auto one = std::make_shared<exchange_under_way>(state, std::move(part), std::move(join));
   state.add(one);
+  advance_all();
   return one;
 }
 

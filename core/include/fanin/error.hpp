@@ -31,6 +31,13 @@ class state_error : public error {
   using error::error;
 };
 
+/// Of a call over ranks: the part of another rank failed. what() says how many ranks did. The ranks that failed throw
+/// their own errors.
+class rank_error : public error {
+ public:
+  using error::error;
+};
+
 }  // namespace fanin
 
 #pragma GCC visibility pop

@@ -57,6 +57,14 @@ namespace detail {
 template <class Exec>
 inline constexpr bool is_host_backend = false;
 
+/// Whether fanin::over(communicator, ...) takes ranges and data of such an object. Of devices it asks, where a backend
+/// has them: check_may_wait(handle, call), which throws where the host cannot wait for the object's work now (a
+/// capture), and, with finishes_aside, finish_aside<Composite>, by which finished(g, ...) runs on the device when the
+/// accumulators of all ranks are on the host: made of a handle, it may outlive the object, and gives g's result of
+/// (composite, accumulators).
+template <class Exec>
+inline constexpr bool goes_over_ranks = is_host_backend<Exec>;
+
 template <class T>
 inline constexpr bool dependent_false = false;
 

@@ -55,6 +55,7 @@ enum cudaDeviceAttr {
 };
 cudaError_t cudaGetDevice(int*);
 cudaError_t cudaSetDevice(int);
+cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int device);
 
 enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEntryPointSymbolNotFound };
@@ -79,6 +80,8 @@ cudaError_t cudaFreeHost(void*);
 cudaError_t cudaHostGetDevicePointer(void**, void*, unsigned flags);
 cudaError_t cudaMemcpyAsync(void*, const void*, std::size_t, cudaMemcpyKind, cudaStream_t);
 cudaError_t cudaMemsetAsync(void*, int, std::size_t, cudaStream_t);
+using cudaHostFn_t = void (*)(void*);
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
 
 // --- Streams

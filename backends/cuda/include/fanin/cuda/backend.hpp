@@ -177,6 +177,21 @@ struct cuda_backend : cuda_calls {
 #endif
   }
 
+  /// See goes_over_ranks.
+  static constexpr bool finishes_aside = true;
+#if defined(__CUDACC__)
+  template <class Composite>
+  using finish_aside = cuda_finish_aside<Composite>;
+#else
+  template <class Composite>
+  struct finish_aside {
+    explicit finish_aside(const cuda_handle&) { refuse_functor<Composite>(); }
+    typename Composite::result_type operator()(const Composite&, const typename Composite::accumulator_type&) const {
+      refuse_functor<Composite>();
+    }
+  };
+#endif
+
  private:
   template <class T, class Composite>
   static constexpr bool stands_in_library =
@@ -208,6 +223,11 @@ struct cuda_backend : cuda_calls {
 };
 
 }  // namespace detail
+
+template <>
+inline constexpr bool detail::goes_over_ranks<cuda> = true;
+template <class Strategy>
+inline constexpr bool detail::goes_over_ranks<cuda_view<Strategy>> = true;
 
 template <>
 struct backend<cuda> : detail::cuda_backend<cuda_strategy::one_pass> {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -11,7 +12,9 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/reducer/exact_columns.cuh>
 #include <fanin/cuda/session.hpp>
+#include <fanin/detail/finished_composite.hpp>
 #include <fanin/pending.hpp>
+#include <fanin/tuple.hpp>
 
 /// What the calls of the front ends do on CUDA.
 namespace fanin::detail {
@@ -82,6 +85,62 @@ pending<typename Composite::result_type> reduce_pending(const cuda_handle& handl
   }
   return pending<result_type>(std::move(made.slot));
 }
+
+/// g of results that the host has, in one thread.
+template <class G, class Result, class... Results>
+__global__ void __launch_bounds__(32)
+    finish_kernel(const G g, const tuple<Results...> results, const cuda_destination<Result> destination) {
+  if (threadIdx.x != 0) return;
+  destination.deliver([&]<std::size_t... I>(std::index_sequence<I...>) -> Result {
+    return g(get<I>(results)...);
+  }(std::index_sequence_for<Results...>{}));
+}
+
+/// Finishes a call over ranks on the device, when the accumulators of all of them are on the host: see
+/// goes_over_ranks. g sees what calls before this one on its object left, since their work had ended when the ranks'
+/// parts were there.
+template <class Composite>
+class cuda_finish_aside {
+ public:
+  using result_type = typename Composite::result_type;
+  using plain_type = typename Composite::plain_type;
+
+  explicit cuda_finish_aside(const cuda_handle& handle)
+      : memory_{cuda_calls::memory(handle)},
+        place_{cuda_calls::place_for(handle, mailbox_words(sizeof(result_type)), call)} {
+    check_device_functor<typename Composite::finish_type>();
+  }
+
+  result_type operator()(const Composite& c, const typename Composite::accumulator_type& acc) const {
+    return finish(c, acc, typename plain_type::indices{});
+  }
+
+ private:
+  static constexpr const char* call = "fanin::finished";
+
+  template <std::size_t... I>
+  result_type finish(const Composite& c, const typename Composite::accumulator_type& acc,
+                     std::index_sequence<I...>) const {
+    using results_type = tuple<reducer_result_t<typename plain_type::template reducer_type<I>>...>;
+    static_assert(sizeof(results_type) + sizeof(c.g) + sizeof(cuda_destination<result_type>) <= most_argument_bytes,
+                  "fanin: over ranks finished(g, reducers...) on CUDA takes results, and what g captures, of together "
+                  "up to 4,000 bytes: take the reducers' results, and finish then");
+    const results_type results = {{{detail::result_value(get<I>(c.reducers), get<I>(acc))}...}};
+    const cuda_destination<result_type> destination{nullptr, place_.mailbox};
+    void* arguments[] = {argument(c.g), argument(results), argument(destination)};
+    const auto kernel = &finish_kernel<typename Composite::finish_type, result_type,
+                                       reducer_result_t<typename plain_type::template reducer_type<I>>...>;
+    cuda_calls::run_aside(memory_, kernel_pointer(kernel), arguments, call);
+    bytes_of<result_type> result;
+    place_.slot->take(&result, sizeof(result_type));
+    return result.value;
+  }
+
+  static constexpr std::size_t most_argument_bytes = 4'000;  // of 4,096, and what lies between them
+
+  cuda_memory memory_;
+  cuda_pending place_;
+};
 
 template <class F>
 void launch_for(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count, const F& f) {

@@ -143,11 +143,13 @@ class cuda_session {
   int multiprocessors() const noexcept;
   /// The most shared memory that a block can have.
   int shared_bytes_of_block() const noexcept;
+  bool is_capturing() const noexcept { return capturing_; }
 
   /// What partial results are in workspace: one kind must not pass for the other.
   enum class partials {
-    plain,   ///< accumulators as they are
-    tagged,  ///< in units that carry the launch's number
+    plain,     ///< accumulators as they are
+    tagged,    ///< in units that carry the launch's number
+    of_ranks,  ///< what ranks hand each other: its first 8 bytes stay zeros
   };
 
   /// Workspace for this many bytes of partial results: the object's own, which grows when asked for more, or one of its
@@ -221,6 +223,16 @@ struct cuda_calls {
   static void deallocate(const cuda_memory& memory, void* pointer, std::size_t bytes) noexcept;
   static void copy_to_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
   static void copy_from_host(const cuda_memory& memory, void* to, const void* from, std::size_t bytes);
+
+  // For calls over ranks, whose last step comes after an exchange that hosts make.
+
+  /// Throws state_error where the object's stream is being captured.
+  static void check_may_wait(const cuda_handle& handle, const char* call);
+  /// A mailbox of so many words, which outlives the object, for a kernel that is yet to be launched.
+  static cuda_pending place_for(const cuda_handle& handle, int words, const char* call);
+  /// Launches a kernel of one warp where the memory is, beside the object's stream, which may be gone, and waits for
+  /// it. It sees what work had written that the host knows to have ended. Throws state_error where the context is gone.
+  static void run_aside(const cuda_memory& memory, const void* kernel, void** arguments, const char* call);
 };
 
 }  // namespace detail

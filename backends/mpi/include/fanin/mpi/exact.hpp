@@ -3,47 +3,22 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
-#include <complex>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <tuple>
-#include <type_traits>
-#include <utility>
 
-#include <fanin/detail/exact_gathering.hpp>
+#include <fanin/detail/exact_ranks.hpp>
 #include <fanin/exact_accumulator.hpp>
-#include <fanin/exact_sum.hpp>
 #include <fanin/mpi/over.hpp>
 
-/// Exact sums over ranks: the same bits for every number of ranks, and for every split of the elements among them.
+/// Exact sums over MPI's ranks: as words that MPI adds up.
 namespace fanin {
 
 namespace detail {
 
-/// What ranks hand over is what exact sums can give.
-template <exact_element T, class Result>
-struct reducer_of_part<exact_sum<T, Result>> {
-  static constexpr exact_sum<T, exact_accumulator> of(const exact_sum<T, Result>&) { return {}; }
-};
-template <exact_element F, class Result>
-struct reducer_of_part<exact_sum<std::complex<F>, Result>> {
-  static constexpr exact_sum<std::complex<F>, exact_complex_accumulator> of(const exact_sum<std::complex<F>, Result>&) {
-    return {};
-  }
-};
-template <exact_element T>
-struct reducer_of_part<exact_product_sum<T>> {
-  static constexpr auto of(const exact_product_sum<T>&) {
-    return exact_product_sum<T, reducer_accumulator_t<exact_product_sum<T>>>{};
-  }
-};
-
 /// The digits of an exact sum have 32 bits each, and 2^31 ranks' sum of them 63; the last one is signed and wraps as it
 /// should; how many ranks had infinities and NaN stands behind them.
 template <int Lowest, int Limbs>
-struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
+struct summed_words<basic_exact_accumulator<Lowest, Limbs>> {
   using accumulator = basic_exact_accumulator<Lowest, Limbs>;
   static constexpr std::size_t count = static_cast<std::size_t>(accumulator::word_count);
 
@@ -65,8 +40,8 @@ struct words_of<basic_exact_accumulator<Lowest, Limbs>> {
   }
 };
 template <>
-struct words_of<exact_complex_accumulator> {
-  using of_part = words_of<exact_accumulator>;
+struct summed_words<exact_complex_accumulator> {
+  using of_part = summed_words<exact_accumulator>;
   static constexpr std::size_t count = 2 * of_part::count;
 
   static void put(const exact_complex_accumulator& acc, std::uint64_t* words) {
@@ -78,46 +53,6 @@ struct words_of<exact_complex_accumulator> {
   }
 };
 
-template <class Exec, class F, class T, class... Other>
-T products_over_ranks(const char* name, Exec&& exec, const F& f, const ranks_data<T>& xs, const Other&... ys) {
-  using object = checked_for_ranks<std::remove_cvref_t<Exec>>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  if (!((&state_of(ys) == &state_of(xs)) && ...)) {
-    throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
-  }
-  const auto all = detail::make_composite(exact_product_sum<T>{});
-  detail::call_over_ranks<std::remove_const_t<decltype(all)>> call(state_of(xs), name, nullptr, all);
-  return call.now([&](const auto& part) {
-    const auto run = [&](std::int64_t count, const auto& products, const auto&) {
-      return backend<object>::reduce(handle, nullptr, 0, count, products, part);
-    };
-    const auto all_elements = std::make_tuple(xs.elements(), ys.elements()...);
-    return std::apply(
-        [&](const auto&... elements) {
-          return detail::over_elements<object>(handle, name, run, f, std::tie(elements...), exact_product_sum<T>{});
-        },
-        all_elements);
-  });
-}
-
 }  // namespace detail
-
-/// exact_dot(exec, over(comm, xs), over(comm, ys)): of the whole, each rank with its part of both. As over() has it of
-/// calls over ranks, and exact_dot of its results: the same bits for every number of ranks and split. A rank whose
-/// arrays have different lengths throws invalid_argument, the others rank_error; all throw invalid_argument where
-/// the two go over different communicators.
-template <class Exec, class T>
-  requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<T>)
-T exact_dot(Exec&& exec, const ranks_data<T>& xs, const ranks_data<T>& ys) {
-  return detail::products_over_ranks("fanin::exact_dot", std::forward<Exec>(exec), detail::make_factors<T>{}, xs, ys);
-}
-
-/// exact_norm2_squared(exec, over(comm, xs)), as exact_dot.
-template <class Exec, class T>
-  requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<T>)
-T exact_norm2_squared(Exec&& exec, const ranks_data<T>& xs) {
-  return detail::products_over_ranks("fanin::exact_norm2_squared", std::forward<Exec>(exec), detail::make_square<T>{},
-                                     xs);
-}
 
 }  // namespace fanin

@@ -21,10 +21,24 @@ struct rank_part {
   std::vector<std::uint64_t> summed;  ///< added up, modulo 2^64
   bool has_failed = false;            ///< and what it has stands for no elements
 };
+/// A rank's part that its backend may still be at: what a call's exchange begins with, in its turn.
+class part_to_come {
+ public:
+  part_to_come() = default;
+  part_to_come(const part_to_come&) = delete;
+  part_to_come& operator=(const part_to_come&) = delete;
+  virtual ~part_to_come() = default;
+
+  /// Whether take() would not wait. Does not wait.
+  virtual bool is_ready() noexcept = 0;
+  /// Once. A part that failed is one without elements, which says so.
+  virtual rank_part take() = 0;
+};
 /// Joins what a later rank has to what those before it have.
 using join_parts = std::function<void(std::byte* into, const std::byte* from)>;
 
-/// One call's exchange: all ranks begin them in the same order. It keeps its memory until it is done.
+/// One call's exchange: all ranks begin them in the order of their calls, one that waits for its part before those
+/// behind it. It keeps its memory until it is done.
 class rank_exchange {
  public:
   rank_exchange() = default;
@@ -60,8 +74,9 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count);
 int ranks_of(const mpi_state& state) noexcept;
 /// Waits; `part` becomes the whole's. Gives how many ranks have failed.
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join);
-/// May return before it is done.
-std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, rank_part part, join_parts join);
+/// May return before it is done, and before it has begun, which it does when its part and those of all calls before it
+/// are there and this process is inside of a call of Fanin's over ranks, ready() and get() among them.
+std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join);
 /// Throws rank_error.
 [[noreturn]] void throw_failed_ranks(const char* call, std::int64_t failed);
 

@@ -25,12 +25,6 @@ class mpi_error : public error {
   int code_;
 };
 
-/// The part of another rank failed: what() says how many ranks did. The ranks that failed throw their own errors.
-class rank_error : public error {
- public:
-  using error::error;
-};
-
 /// The same on all ranks.
 struct mpi_options {
   /// Up to so many ranks accumulators are gathered on all of them at once and joined in the order of the ranks; of
@@ -49,10 +43,11 @@ class mpi_state;
 
 }  // namespace detail
 
-/// A communicator over whose ranks reductions go: fanin::over(comm, range). It owns a duplicate of the one that it is
+/// A communicator over whose ranks reductions go: fanin::over(comm, range). It owns duplicates of the one that it is
 /// made of, so that nothing of the application's meets Fanin's messages, whose errors come as mpi_error.
 ///
-/// Making one and its destruction are collective. The destructor waits for what is under way on all ranks; it comes
+/// Making one and its destruction are collective. The destructor waits for what is under way on all ranks, also for
+/// parts that a device is still at, whose exchanges it begins; it comes
 /// before MPI_Finalize (after it, nothing is freed). Calls over it are collective: all ranks make the same calls, with
 /// the same reducers, in the same order. Used by one thread at a time, and, where MPI was initialised for less than
 /// MPI_THREAD_SERIALIZED, by the thread that initialised it alone, its pendings too; another one gets state_error.

@@ -20,65 +20,21 @@
 
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
-#include <fanin/detail/destination.hpp>
-#include <fanin/detail/label.hpp>
 #include <fanin/detail/over.hpp>
-#include <fanin/detail/strided.hpp>
+#include <fanin/detail/ranks.hpp>
+#include <fanin/error.hpp>
 #include <fanin/execution.hpp>
-#include <fanin/macros.hpp>
-#include <fanin/md_range.hpp>
 #include <fanin/mpi/exchange.hpp>
 #include <fanin/mpi/mpi.hpp>
-#include <fanin/parallel_reduce.hpp>
 #include <fanin/pending.hpp>
-#include <fanin/reduce.hpp>
 
 namespace fanin {
 
 namespace detail {
 
-/// A reducer's accumulator as its result.
-template <class G>
-struct handed_over_gathering : G {
-  template <class R, class Partial>
-  FANIN_FUNCTION static auto result(const R& r, const Partial& held) {
-    Partial copy = held;
-    auto acc = r.identity();
-    G::deposit(r, copy, acc);
-    return acc;
-  }
-};
-template <class R>
-struct handed_over : R {
-  using accumulator_type = reducer_accumulator_t<R>;
-  using result_type = accumulator_type;
-  FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const { return acc; }
-};
-template <class R>
-  requires(gathering_t<R>::has_partials)
-struct handed_over<R> : R {
-  using accumulator_type = reducer_accumulator_t<R>;
-  using result_type = accumulator_type;
-  using gathering = handed_over_gathering<gathering_t<R>>;
-  FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const { return acc; }
-};
-
-/// What a rank reduces its own part by, whose result is an accumulator.
-template <class R>
-struct reducer_of_part {
-  static constexpr auto of(const R& reducer) {
-    if constexpr (!has_result<R> && std::is_same_v<reducer_result_t<R>, reducer_accumulator_t<R>>) {
-      return reducer;
-    } else {
-      static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer with a result() of its own is not final");
-      return handed_over<R>{reducer};
-    }
-  }
-};
-
 /// Accumulators that are sums of integers travel as so many words, which MPI adds up: in any order, with the same bits.
 template <class Accumulator>
-struct words_of {
+struct summed_words {
   static constexpr std::size_t count = 0;
 };
 
@@ -90,9 +46,9 @@ struct rank_message<composite<R...>> {
   using plain_type = composite<R...>;
   using accumulators = typename plain_type::accumulator_type;
   static constexpr std::size_t size = sizeof...(R);
-  static constexpr std::array<std::size_t, size> words{words_of<reducer_accumulator_t<R>>::count...};
+  static constexpr std::array<std::size_t, size> words{summed_words<reducer_accumulator_t<R>>::count...};
   static constexpr std::array<std::size_t, size> bytes{
-      (words_of<reducer_accumulator_t<R>>::count != 0 ? 0 : sizeof(reducer_accumulator_t<R>))...};
+      (summed_words<reducer_accumulator_t<R>>::count != 0 ? 0 : sizeof(reducer_accumulator_t<R>))...};
   static constexpr std::size_t before(const std::array<std::size_t, size>& of, std::size_t at) {
     std::size_t sum = 0;
     for (std::size_t k = 0; k < at; ++k) sum += of[k];
@@ -103,7 +59,7 @@ struct rank_message<composite<R...>> {
     rank_part part{std::vector<std::byte>(before(bytes, size)), std::vector<std::uint64_t>(before(words, size)),
                    has_failed};
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      using of = words_of<std::remove_cvref_t<decltype(get<I>(acc))>>;
+      using of = summed_words<std::remove_cvref_t<decltype(get<I>(acc))>>;
       if constexpr (of::count != 0) {
         of::put(get<I>(acc), part.summed.data() + before(words, I));
       } else {
@@ -117,7 +73,7 @@ struct rank_message<composite<R...>> {
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       using type = std::remove_cvref_t<decltype(get<I>(acc))>;
       if constexpr (words[I] != 0) {
-        get<I>(acc) = words_of<type>::get(part.summed.data() + before(words, I));
+        get<I>(acc) = summed_words<type>::get(part.summed.data() + before(words, I));
       } else {
         get<I>(acc) = read<type>(part.gathered.data() + before(bytes, I));
       }
@@ -152,34 +108,101 @@ struct rank_message<composite<R...>> {
   }
 };
 
-template <class Exec>
-struct check_for_ranks {
-  static_assert(is_host_backend<Exec>,
-                "fanin: over ranks reductions run on fanin::serial and on Kokkos's host spaces so far");
-  using type = Exec;
+/// How a call's result is made of the accumulators of all ranks: on hosts there, and on devices all but what finished()
+/// does, which is for the backend. Made where the call is, for whenever the accumulators come.
+template <class Exec, class Composite>
+class last_step {
+ public:
+  last_step(const typename backend<Exec>::handle_type&, const Composite&) {}
+  typename Composite::result_type operator()(const Composite& c,
+                                             const typename Composite::accumulator_type& acc) const {
+    return c.result_on_host(acc);
+  }
 };
-template <class Exec>
-using checked_for_ranks = typename check_for_ranks<Exec>::type;
+template <class Exec, class Composite>
+  requires(!is_host_backend<Exec> && Composite::is_finished)
+class last_step<Exec, Composite> {
+  static_assert(
+      requires { backend<Exec>::finishes_aside; },
+      "fanin: over ranks finished(g, reducers...) runs on hosts and on fanin::cuda: take the reducers' results, "
+      "and finish then");
 
-/// An execution object whose calls go over ranks.
-template <class Exec>
-struct on_ranks;
+ public:
+  last_step(const typename backend<Exec>::handle_type& handle, const Composite&) : finish_{handle} {}
+  typename Composite::result_type operator()(const Composite& c,
+                                             const typename Composite::accumulator_type& acc) const {
+    return finish_(c, acc);
+  }
 
-template <class Exec>
-struct handle_on_ranks {
-  mpi_state* state;
-  typename backend<Exec>::handle_type exec;
+ private:
+  typename backend<Exec>::template finish_aside<Composite> finish_;
+};
+
+/// A part whose accumulators are still to come from its backend.
+template <class Exec, class Composite>
+class pending_part final : public part_to_come {
+ public:
+  using plain_type = typename Composite::plain_type;
+  using message = rank_message<plain_type>;
+  using step = last_step<Exec, Composite>;
+
+  explicit pending_part(const plain_type& c) : composite_{c} {}
+  /// Begins it; a failure is the part's.
+  template <class Begin>
+  void begin(const Begin& begin) {
+    try {
+      begin(*this);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  bool is_ready() noexcept override {
+    try {
+      return failure_ != nullptr || accumulators.ready();
+    } catch (...) {
+      return true;
+    }
+  }
+  rank_part take() override {
+    if (failure_ == nullptr) {
+      try {
+        return message::part_of(as_tuple(accumulators.get()), false);
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+    }
+    return message::part_of(composite_.identity(), true);
+  }
+  /// Why it failed, when it has been taken.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+
+  std::optional<step> finish;
+  pending<typename part_composite<plain_type>::result_type> accumulators;
+
+ private:
+  static typename message::accumulators as_tuple(const typename part_composite<plain_type>::result_type& result) {
+    if constexpr (plain_type::size == 1) {
+      return {{{result}}};
+    } else {
+      return result;
+    }
+  }
+
+  plain_type composite_;
+  std::exception_ptr failure_;
 };
 
 /// What is to come from all ranks.
-template <class Composite>
+template <class Exec, class Composite>
 class pending_of_ranks final : public pending_slot {
  public:
   using plain_type = typename Composite::plain_type;
   using result_type = typename Composite::result_type;
+  using part = pending_part<Exec, Composite>;
 
-  pending_of_ranks(const Composite& c, std::shared_ptr<rank_exchange> exchange, std::exception_ptr failure)
-      : composite_{c}, exchange_{std::move(exchange)}, failure_{std::move(failure)} {}
+  pending_of_ranks(const Composite& c, std::shared_ptr<rank_exchange> exchange, std::shared_ptr<part> own)
+      : composite_{c}, exchange_{std::move(exchange)}, part_{std::move(own)} {}
 
   bool is_ready() noexcept override {
     try {
@@ -190,10 +213,10 @@ class pending_of_ranks final : public pending_slot {
   }
   void take(void* to, std::size_t bytes) override {
     exchange_->wait();
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    if (part_->failure() != nullptr) std::rethrow_exception(part_->failure());
     if (exchange_->failed() != 0) detail::throw_failed_ranks("fanin::pending::get", exchange_->failed());
     const result_type result =
-        composite_.result_on_host(rank_message<plain_type>::whole_of(composite_.plain(), exchange_->whole()));
+        (*part_->finish)(composite_, rank_message<plain_type>::whole_of(composite_.plain(), exchange_->whole()));
     std::memcpy(to, std::addressof(result), bytes);
   }
   void release() noexcept override { delete this; }
@@ -201,7 +224,7 @@ class pending_of_ranks final : public pending_slot {
  private:
   Composite composite_;
   std::shared_ptr<rank_exchange> exchange_;
-  std::exception_ptr failure_;
+  std::shared_ptr<part> part_;
 };
 
 /// Words that tell a type from others, the same on all ranks of a program; there without run-time type information.
@@ -211,52 +234,119 @@ constexpr const char* name_of() {
 }
 
 /// A call over ranks: its own part, and what of it goes to the others.
-template <class Composite>
+template <class Exec, class Composite>
 class call_over_ranks {
  public:
   using plain_type = typename Composite::plain_type;
   using message = rank_message<plain_type>;
   using result_type = typename Composite::result_type;
+  using handle_type = typename backend<Exec>::handle_type;
 
-  call_over_ranks(mpi_state& state, const char* name, const char* label, const Composite& c, bool has_first = false)
-      : state_{state}, name_{name}, composite_{c} {
+  call_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
+                  bool has_first)
+      : state_{state}, handle_{handle}, name_{name}, composite_{c} {
     detail::check_rank_call(state, {name, label, name_of<Composite>(), has_first});
   }
 
-  /// `reduce_part` reduces this rank's part with other reducers, whose results are accumulators.
-  template <class ReducePart>
-  result_type now(const ReducePart& reduce_part) {
-    std::exception_ptr failure;
-    auto acc = of_part(reduce_part, failure);
-    if (detail::ranks_of(state_) > 1) {
-      rank_part part = message::part_of(acc, failure != nullptr);
-      const std::int64_t failed = detail::exchange_now(state_, part, message::join_of(composite_.plain()));
-      if (failure == nullptr && failed != 0) detail::throw_failed_ranks(name_, failed);
-      if (failure == nullptr) acc = message::whole_of(composite_.plain(), part);
-    }
-    if (failure != nullptr) std::rethrow_exception(failure);
-    return composite_.result_on_host(acc);
+  template <class Part>
+  result_type now(const Part& part) const {
+    return now(part, [] {});
   }
-  template <class ReducePart>
-  pending<result_type> later(const ReducePart& reduce_part) {
-    std::exception_ptr failure;
-    const auto acc = of_part(reduce_part, failure);
-    auto exchange =
-        detail::begin_exchange(state_, message::part_of(acc, failure != nullptr), message::join_of(composite_.plain()));
+  /// The host waits for the others, and then writes for the object.
+  template <class Part>
+  void into(result_type* out, const Part& part) const {
+    const auto check_destination = [&] {
+      backend<Exec>::check_memory(handle_, out, (std::string(name_) + ": the destination").c_str());
+    };
+    if constexpr (is_host_backend<Exec>) {
+      *out = now(part, check_destination);
+    } else if (is_alone()) {
+      check_destination();
+      check_may_wait();
+      part.into(out, composite_);
+    } else {
+      const result_type result = now(part, check_destination);
+      backend<Exec>::copy_from_host(backend<Exec>::memory(handle_), out, std::addressof(result), sizeof(result));
+    }
+  }
+  /// What goes wrong with the part comes from get(), on every number of ranks.
+  template <class Part>
+  pending<result_type> later(const Part& part) const {
+    if constexpr (!is_host_backend<Exec>) {
+      if (is_alone()) {
+        try {
+          return in_words([&] { return part.later(composite_); });
+        } catch (...) {
+          return pending<result_type>(std::current_exception());
+        }
+      }
+    }
+    const auto own = std::make_shared<pending_part<Exec, Composite>>(composite_.plain());
+    own->begin([&](auto& to) {
+      in_words([&] {
+        to.finish.emplace(handle_, composite_);
+        to.accumulators = part.later(detail::reducers_of_part(composite_.plain()));
+      });
+    });
+    auto exchange = detail::begin_exchange(state_, own, message::join_of(composite_.plain()));
     return pending<result_type>(
-        pending_handle(new pending_of_ranks<Composite>(composite_, std::move(exchange), failure)));
+        pending_handle(new pending_of_ranks<Exec, Composite>(composite_, std::move(exchange), own)));
   }
 
  private:
+  bool is_alone() const noexcept { return detail::ranks_of(state_) == 1; }
+  /// On devices, whose streams may capture.
+  void check_may_wait() const {
+    if constexpr (requires { backend<Exec>::check_may_wait(handle_, name_); }) {
+      backend<Exec>::check_may_wait(handle_, name_);
+    }
+  }
+
+  /// A capture refuses calls that wait, and of those over ranks in other words.
+  template <class Call>
+  auto in_words(const Call& call) const {
+    try {
+      return call();
+    } catch (const state_error&) {
+      check_may_wait();
+      throw;
+    }
+  }
+
+  template <class Part, class Check>
+  result_type now(const Part& part, const Check& check) const {
+    if constexpr (!is_host_backend<Exec>) {
+      if (is_alone()) {  // as without ranks
+        check();
+        return in_words([&] { return part.now(composite_); });
+      }
+    }
+    std::optional<last_step<Exec, Composite>> finish;
+    std::exception_ptr failure;
+    const auto reduce_part = [&] {
+      check();
+      return in_words([&] {
+        finish.emplace(handle_, composite_);
+        return part.now(detail::reducers_of_part(composite_.plain()));
+      });
+    };
+    auto acc = of_part(reduce_part, failure);
+    if (!is_alone()) {
+      rank_part own = message::part_of(acc, failure != nullptr);
+      const std::int64_t failed = detail::exchange_now(state_, own, message::join_of(composite_.plain()));
+      if (failure == nullptr && failed != 0) detail::throw_failed_ranks(name_, failed);
+      if (failure == nullptr) acc = message::whole_of(composite_.plain(), own);
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+    return (*finish)(composite_, acc);
+  }
   template <class ReducePart>
-  typename message::accumulators of_part(const ReducePart& reduce_part, std::exception_ptr& failure) {
-    const auto reducers = composite_.plain().changed(
-        [](auto, const auto& reducer) { return reducer_of_part<std::remove_cvref_t<decltype(reducer)>>::of(reducer); });
+  typename message::accumulators of_part(const ReducePart& reduce_part, std::exception_ptr& failure) const {
     try {
       if constexpr (plain_type::size == 1) {
-        return {{{reduce_part(reducers)}}};
+        return {{{reduce_part()}}};
       } else {
-        return reduce_part(reducers);
+        return reduce_part();
       }
     } catch (...) {
       failure = std::current_exception();
@@ -265,240 +355,77 @@ class call_over_ranks {
   }
 
   mpi_state& state_;
+  handle_type handle_;
   const char* name_;
   Composite composite_;
 };
 
-}  // namespace detail
-
 template <class Exec>
-struct backend<detail::on_ranks<Exec>> {
-  using inner = backend<detail::checked_for_ranks<Exec>>;
-  using handle_type = detail::handle_on_ranks<Exec>;
+struct check_for_ranks {
+  static_assert(goes_over_ranks<Exec>,
+                "fanin: over ranks reductions run on fanin::serial, on fanin::cuda and on Kokkos's host spaces so far");
+  using type = Exec;
+};
 
-  static void check_memory(const handle_type& handle, const void* pointer, const char* what) {
-    inner::check_memory(handle.exec, pointer, what);
-  }
+/// By MPI, between hosts.
+struct over_mpi {
+  using state_type = mpi_state;
+  template <class Exec>
+  using checked = typename check_for_ranks<Exec>::type;
+  template <class Exec, class Composite>
+  using call = call_over_ranks<Exec, Composite>;
 
-  template <class F, class Composite>
-  static typename Composite::result_type reduce(const handle_type& handle, const char* label, std::int64_t first,
-                                                std::int64_t count, const F& f, const Composite& c) {
-    return detail::call_over_ranks<Composite>(*handle.state, "fanin::parallel_reduce", label, c)
-        .now([&](const auto& part) { return inner::reduce(handle.exec, label, first, count, f, part); });
-  }
-  template <class F, class Composite>
-  static void reduce_into(const handle_type& handle, const char* label, typename Composite::result_type* out,
-                          std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
-    *out = detail::call_over_ranks<Composite>(*handle.state, "fanin::parallel_reduce_into", label, c)
-               .now([&](const auto& part) { return inner::reduce(handle.exec, label, first, count, f, part); });
-  }
-  template <class F, class Composite>
-  static pending<typename Composite::result_type> reduce_async(const handle_type& handle, const char* label,
-                                                               std::int64_t first, std::int64_t count, const F& f,
-                                                               const Composite& c) {
-    return detail::call_over_ranks<Composite>(*handle.state, "fanin::parallel_reduce_async", label, c)
-        .later([&](const auto& part) { return inner::reduce(handle.exec, label, first, count, f, part); });
+  static std::int64_t first_of(mpi_state& state, const char*, std::int64_t count, std::optional<std::int64_t> first) {
+    return first ? *first : detail::indices_before(state, count);
   }
 };
 
-/// Each rank's part of a range. Cheap to copy. Refers to the communicator and to the range's object.
-template <class Range>
-class ranks_policy {
- public:
-  using range_type = Range;
-  using execution_type = detail::on_ranks<typename Range::execution_type>;
-  using handle_type = detail::handle_on_ranks<typename Range::execution_type>;
-
-  ranks_policy(const mpi& comm, const Range& range) : state_{&state_of(comm)}, range_{range} {}
-
-  handle_type handle() const { return {state_, range_.handle()}; }
-  /// This rank's.
-  std::int64_t size() const noexcept { return range_.size(); }
-  const Range& range() const noexcept { return range_; }
-
- private:
-  detail::mpi_state* state_;
-  Range range_;
-};
-
-/// Each rank's part of an array. Refers to the communicator and to the elements.
-template <class T>
-class ranks_data {
- public:
-  ranks_data(const mpi& comm, std::span<const T> elements, std::optional<std::int64_t> first)
-      : state_{&state_of(comm)}, elements_{elements}, first_{first} {}
-
-  std::span<const T> elements() const noexcept { return elements_; }
-  /// The index of the first of them, where it was given.
-  std::optional<std::int64_t> first() const noexcept { return first_; }
-
- private:
-  friend detail::mpi_state& state_of(const ranks_data& data) noexcept { return *data.state_; }
-
-  detail::mpi_state* state_;
-  std::span<const T> elements_;
-  std::optional<std::int64_t> first_;
-};
+}  // namespace detail
 
 /// Reduces a range over all ranks of a communicator: each gives its part, range(exec, first, last) or md_range(exec,
 /// {lower...}, {upper...}) with the indices of the whole, and gets the whole's result. Parts may be empty, and be on
-/// different backends (fanin::serial, Kokkos's host spaces). For parallel_reduce, its _into and _async forms, and every
-/// reducer; _loc reducers, over ranges of one dimension, give the indices of the whole, of equals the least.
-/// finished(g, ...) calls g once on each rank. Collective: all ranks make the same calls in the same order, also those
-/// whose part is empty.
+/// different backends (fanin::serial, Kokkos's host spaces, fanin::cuda). For parallel_reduce, its _into and _async
+/// forms, and every reducer; _loc reducers, over ranges of one dimension, give the indices of the whole, of equals the
+/// least. finished(g, ...) calls g once on each rank, where its backend is; of an async form in get(), until when what
+/// it reads stays as it is. Reducers' join() and result() run on the host. Collective: all ranks make the same calls in
+/// the same order, also those whose part is empty.
 ///
 /// Accumulators are joined in the order of the ranks (mpi_options::gather_up_to says how many at once): the same bits
 /// from run to run for the same number of ranks and parts, on all ranks. exact_sum gives the same bits for every number
 /// of ranks, split and backend. Up to 2^31 - 1 ranks and 2^63 elements.
 ///
-/// A rank whose part throws (a functor on serial) takes part all the same: it throws that, the others rank_error. What
-/// the call is refused for before (a null destination) must be alike on all ranks, or the others wait. Throws
-/// mpi_error for what MPI says; where a reducer's join throws, all get rank_error. The async form begins the exchange;
-/// get() waits for the other ranks, which need not call theirs yet, where their part has been reduced. (Of more than
-/// gather_up_to ranks messages go on from group to group only while the groups' first ranks are inside of Fanin's
-/// calls: nothing but get() and ready() may wait for another rank's get() then.) The pending may outlive the
-/// communicator, which outlives what over() gives.
+/// The host waits for the other ranks: on fanin::cuda also in the _into form, which writes to device memory then, in
+/// the stream's order, and a stream that is being captured is refused with state_error, before anything is launched, on
+/// one rank too. On one rank nothing is exchanged, and calls are the plain ones.
+///
+/// A rank whose part throws (a functor on serial, a kernel that fails, memory that its backend does not reach) takes
+/// part all the same: it throws that, from the call or from get(), the others rank_error. What the call is refused for
+/// before (a null destination) must be alike on all ranks, or the others wait. Throws mpi_error for what MPI says;
+/// where a reducer's join throws, all get rank_error. The async form begins the exchange, or, of a part on a device, a
+/// later call over the communicator does, its ready() and get() among them; exchanges begin in the order of the calls.
+/// get() waits for the other ranks, which need not call theirs yet where they have begun. (So where parts are on
+/// devices nothing but Fanin's calls may wait for another rank's get(); nor of more than gather_up_to ranks, where
+/// messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The pending may
+/// outlive the communicator and the object; the communicator outlives what over() gives.
 template <class Range>
   requires(detail::index_range<Range> || detail::range_of_many<Range>)
 auto over(const mpi& comm, const Range& range) {
   static_assert(!detail::range_of_many<Range>,
                 "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  if constexpr (!detail::range_of_many<Range>) return ranks_policy<Range>(comm, range);
+  if constexpr (!detail::range_of_many<Range>) {
+    return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
+  }
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of
 /// the backend's memory, of any length on each rank. Indices count from `first`, which all ranks give or none, or,
 /// without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
 /// reducer folds indices. A part whose last index does not fit 64 bits throws invalid_argument, as a part does. The
-/// elements outlive the call.
+/// elements outlive the call, and of reduce_async on a device get(). On fanin::cuda a unit that no CUDA compiler reads
+/// has what is precompiled, but for reducers that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
-  return ranks_data<detail::element_t<X>>(comm, detail::view_of(xs, "fanin::over"), first);
-}
-
-namespace detail {
-
-template <class Range>
-inline constexpr bool is_md_range = false;
-template <class Exec, std::size_t Rank, iterate Order, class Index, class Tag>
-inline constexpr bool is_md_range<md_range_policy<Exec, Rank, Order, Index, Tag>> = true;
-
-template <class Range>
-struct over<ranks_policy<Range>> {
-  using inner = over<Range>;
-  using execution_type = typename ranks_policy<Range>::execution_type;
-  using range_type = ranks_policy<Range>;
-  template <class... Reducer>
-  using result_type = typename inner::template result_type<Reducer...>;
-
-  static constexpr std::int64_t first(const range_type& range) { return inner::first(range.range()); }
-  template <class F, class Composite>
-  static constexpr bool check_functor() {
-    constexpr bool has_places = is_md_range<Range> && []<class... R>(std::type_identity<composite<R...>>) {
-      return (tells_place<R> || ...);
-    }(std::type_identity<typename Composite::plain_type>{});
-    static_assert(!has_places,
-                  "fanin: over ranks reducers that tell a place go over ranges of one dimension: range(exec, first, "
-                  "last)");
-    return !has_places && inner::template check_functor<F, Composite>();
-  }
-  template <class F>
-  static constexpr bool check_for_functor() {
-    static_assert(dependent_false<F>,
-                  "fanin: parallel_for does nothing over ranks: give it the range itself, on each rank");
-    return false;
-  }
-  template <class... Reducer>
-  static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
-    return inner::composite_of(range.range(), reducers...);
-  }
-  template <class F>
-  static constexpr decltype(auto) functor(const range_type& range, const F& f) {
-    return inner::functor(range.range(), f);
-  }
-};
-
-template <class T>
-struct element_of_part {
-  const T* data;
-  std::int64_t first;
-  FANIN_FUNCTION constexpr T operator()(std::int64_t i) const { return data[i - first]; }
-};
-
-/// Calls run(call, reduce_part) for data over ranks.
-template <class Exec, class T, class Run, class... Reducer>
-auto reduce_over_ranks(const char* name, const char* label, Exec&& exec, const ranks_data<T>& data, const Run& run,
-                       const Reducer&... reducers) {
-  using object = checked_for_ranks<std::remove_cvref_t<Exec>>;
-  using inner = backend<object>;
-  const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto all = detail::make_composite(reducers...);
-  mpi_state& state = state_of(data);
-  detail::call_over_ranks<std::remove_const_t<decltype(all)>> call(state, name, label, all, data.first().has_value());
-  constexpr bool sees_indices = (detail::sees_index<Reducer> || ...);
-  std::int64_t first = data.first().value_or(0);
-  if (sees_indices && !data.first()) {
-    first = detail::indices_before(state, static_cast<std::int64_t>(data.elements().size()));
-  }
-  return run(call, [&](const auto& part) {
-    const std::int64_t count = detail::check_span<object>(handle, data.elements(), name);
-    if constexpr (sees_indices) {
-      if (first > 0 && count > std::numeric_limits<std::int64_t>::max() - first) {
-        throw invalid_argument(std::string(name) + ": " + std::to_string(count) + " elements from index " +
-                               std::to_string(first) + " on do not fit a 64-bit index");
-      }
-      return inner::reduce(handle, label, first, count, detail::element_of_part<T>{data.elements().data(), first},
-                           part);
-    } else {
-      return inner::reduce_span(handle, label, data.elements().data(), count, part);
-    }
-  });
-}
-
-}  // namespace detail
-
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const ranks_data<T>& data,
-                                    const Reducer&... reducers) {
-  return detail::reduce_over_ranks(
-      "fanin::reduce", label.get(), std::forward<Exec>(exec), data,
-      [](auto& call, const auto& reduce_part) { return call.now(reduce_part); }, reducers...);
-}
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(Exec&& exec, const ranks_data<T>& data, const Reducer&... reducers) {
-  return fanin::reduce(nullptr, std::forward<Exec>(exec), data, reducers...);
-}
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Exec&& exec, const ranks_data<T>& data,
-                 const Reducer&... reducers) {
-  detail::check_destination(out, "fanin::reduce_into");
-  *out = detail::reduce_over_ranks(
-      "fanin::reduce_into", label.get(), std::forward<Exec>(exec), data,
-      [](auto& call, const auto& reduce_part) { return call.now(reduce_part); }, reducers...);
-}
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const ranks_data<T>& data,
-                 const Reducer&... reducers) {
-  fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), data, reducers...);
-}
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec,
-                                                                           const ranks_data<T>& data,
-                                                                           const Reducer&... reducers) {
-  return detail::reduce_over_ranks(
-      "fanin::reduce_async", label.get(), std::forward<Exec>(exec), data,
-      [](auto& call, const auto& reduce_part) { return call.later(reduce_part); }, reducers...);
-}
-template <class Exec, class T, class... Reducer>
-  requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const ranks_data<T>& data,
-                                                                           const Reducer&... reducers) {
-  return fanin::reduce_async(nullptr, std::forward<Exec>(exec), data, reducers...);
+  return ranks_data<detail::over_mpi, detail::element_t<X>>(state_of(comm), detail::view_of(xs, "fanin::over"), first);
 }
 
 }  // namespace fanin

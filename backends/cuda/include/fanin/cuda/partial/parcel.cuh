@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/combine.cuh>
@@ -110,8 +111,10 @@ struct partial_parcel : block_task<Strategy, Composite> {
     const auto result_one = [&]<std::size_t K>(index<K>) {
       const auto& by = reducer<K>();
       if constexpr (has_spill<K>) {
-        if (!gathering<K>::is_in_spill(by, get<K>(parcel))) {
-          return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(by, get<K>(parcel)));
+        if constexpr (!is_deposited<K>) {
+          if (!gathering<K>::is_in_spill(by, get<K>(parcel))) {
+            return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(by, get<K>(parcel)));
+          }
         }
         gathering<K>::deposit(by, get<K>(parcel), get<K>(*spill));
         return detail::result_value(by, get<K>(*spill));
@@ -135,6 +138,10 @@ struct partial_parcel : block_task<Strategy, Composite> {
   static constexpr bool has_spill = Composite::template has_spill<K>;
   template <std::size_t K>
   static constexpr bool drains_block = gathering<K>::drains_block;
+  /// Whether a result is an accumulator that is made by atomics: in the spill, since a thread's own memory takes none.
+  template <std::size_t K>
+  static constexpr bool is_deposited =
+      std::is_same_v<reducer_result_t<reducer_type<K>>, reducer_accumulator_t<reducer_type<K>>> && !drains_block<K>;
 
   template <std::size_t K>
   __device__ __forceinline__ void combine_one(index<K>, [[maybe_unused]] unsigned warps) {

@@ -71,6 +71,8 @@ template <class T, bool Least>
 inline constexpr bool joins_alike<ordered_extreme<T, Least>> = true;
 template <class T, bool Least>
 inline constexpr bool joins_alike<ordered_place<T, Least>> = true;
+template <class T, bool Least>
+inline constexpr bool joins_alike<handed_over_place<T, Least>> = true;
 template <class Low, class High, class Result>
 inline constexpr bool joins_alike<ordered_pair<Low, High, Result>> = joins_alike<Low> && joins_alike<High>;
 

@@ -223,6 +223,16 @@ struct ordered_place {
   static constexpr std::uint32_t sign_bit = 0x80000000u;
 };
 
+/// The same for a call over ranks: of no element yet it gives min_loc's and max_loc's own accumulator.
+template <class T, bool Least>
+struct handed_over_place : ordered_place<T, Least> {
+  using typename ordered_place<T, Least>::accumulator_type;
+  using typename ordered_place<T, Least>::key;
+  FANIN_FUNCTION constexpr value_index<T> result(const accumulator_type& acc) const {
+    return {key::value(acc.key), acc.index()};
+  }
+};
+
 /// Two of them over the same elements, as one reducer with a result of its own.
 template <class Low, class High, class Result>
 struct ordered_pair {

@@ -8,6 +8,8 @@
 #include <fanin/cuda/reducer/ordered.hpp>
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/handed_over.hpp>
+#include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
 /// Which built-in reducers the CUDA backend replaces by others that give the same result faster, or the same bits in
@@ -51,6 +53,22 @@ template <class T>
   requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
 struct substitute<min_max_loc<T>> {
   using type = ordered_pair<ordered_place<T, true>, ordered_place<T, false>, min_max_index<T>>;
+};
+
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<handed_over<min_loc<T>>> {
+  using type = handed_over_place<T, true>;
+};
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<handed_over<max_loc<T>>> {
+  using type = handed_over_place<T, false>;
+};
+template <class T>
+  requires(std::is_arithmetic_v<T> && sizeof(T) <= 8)
+struct substitute<handed_over<min_max_loc<T>>> {
+  using type = ordered_pair<handed_over_place<T, true>, handed_over_place<T, false>, min_max_index<T>>;
 };
 
 template <std::integral T, std::integral Acc>

@@ -28,5 +28,7 @@ template <class T, bool Least>
 inline constexpr warp_instruction warp_instruction_of<ordered_extreme<T, Least>> = warp_instruction::least;
 template <class T, bool Least>
 inline constexpr warp_instruction warp_instruction_of<ordered_place<T, Least>> = warp_instruction::least;
+template <class T, bool Least>
+inline constexpr warp_instruction warp_instruction_of<handed_over_place<T, Least>> = warp_instruction::least;
 
 }  // namespace fanin::detail

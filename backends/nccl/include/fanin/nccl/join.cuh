@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fanin/cuda/destination.cuh>
+#include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/functor.hpp>
+#include <fanin/cuda/session.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/device/kernel_pointer.cuh>
+#include <fanin/nccl/message.hpp>
+
+/// The end of a call over NCCL's ranks: what came is joined, and becomes the result.
+namespace fanin::detail {
+
+/// A result, and no zero where a rank failed.
+template <class Result>
+struct nccl_answer {
+  Result result;
+  std::uint64_t failed;
+};
+
+/// Device memory, with memory of the host where it is told, unless it is known, that nothing was written; or a mailbox.
+template <class Result>
+struct nccl_destination {
+  Result* out;
+  std::uint64_t* failures;
+  cuda_destination<nccl_answer<Result>> answer;
+
+  __device__ void deliver(const Result& result, std::uint64_t failed) const {
+    if (out == nullptr) {
+      answer.deliver({result, failed});
+    } else if (failed == 0) {
+      *out = result;
+    } else if (failures != nullptr) {
+      *static_cast<volatile std::uint64_t*>(failures) = failed;
+    }
+  }
+};
+
+/// By one thread, from the first rank to the last.
+template <class Composite>
+__global__ void __launch_bounds__(32)
+    join_ranks_kernel(const Composite c, const unsigned char* messages, int count,
+                      const nccl_destination<typename Composite::result_type> destination) {
+  using plain_type = typename Composite::plain_type;
+  using message = nccl_message<plain_type>;
+  using accumulators = typename plain_type::accumulator_type;
+  if (threadIdx.x != 0) return;
+  std::uint64_t failed = 0;
+  for (int rank = 0; rank < count; ++rank) {
+    failed |= *reinterpret_cast<const std::uint64_t*>(messages + static_cast<std::size_t>(rank) * message::bytes);
+  }
+  const auto of_rank = [&](int rank) -> accumulators {
+    const auto& value = *reinterpret_cast<const typename message::value_type*>(
+        messages + static_cast<std::size_t>(rank) * message::bytes + message::offset);
+    if constexpr (plain_type::size == 1) {
+      return {{{value}}};
+    } else {
+      return value;
+    }
+  };
+  accumulators joined = message::is_sum || failed != 0 ? c.identity() : of_rank(0);
+  if (failed == 0) {
+    for (int rank = message::is_sum ? 0 : 1; rank < count; ++rank) c.join(joined, of_rank(rank));
+  }
+  destination.deliver(c.result(joined), failed);
+}
+
+template <class Composite>
+void launch_join(cuda_session& session, const Composite& c, const unsigned char* messages, int count,
+                 const nccl_destination<typename Composite::result_type>& destination) {
+  if constexpr (Composite::is_finished) check_device_functor<typename Composite::finish_type>();
+  void* arguments[] = {argument(c), argument(messages), argument(count), argument(destination)};
+  cuda_launch launch;
+  launch.strategy = "join_ranks";
+  launch.grid_size = 1;
+  launch.block_size = 32;
+  session.launch(kernel_pointer(&join_ranks_kernel<Composite>), launch, arguments, {});
+}
+
+}  // namespace fanin::detail

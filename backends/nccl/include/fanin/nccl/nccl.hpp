@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <fanin/error.hpp>
+
+/// As nccl.h has it, which need not be read.
+struct ncclComm;
+typedef struct ncclComm* ncclComm_t;
+
+#pragma GCC visibility push(default)
+
+namespace fanin {
+
+/// What an NCCL function said: its name and NCCL's own words are in what().
+class nccl_error : public error {
+ public:
+  nccl_error(const std::string& what, int code) : error(what), code_{code} {}
+  /// NCCL's ncclResult_t.
+  int code() const noexcept { return code_; }
+
+ private:
+  int code_;
+};
+
+/// The same on all ranks.
+struct nccl_options {
+  /// So long a host waits for a result, at most. Then it gives the communicator up (ncclCommAbort), since a rank that
+  /// does not come leaves the others' kernels waiting without end.
+  std::chrono::milliseconds patience = std::chrono::minutes(10);
+  /// On one rank, too, messages go through NCCL: to test, and to measure. Otherwise its calls are the plain ones.
+  bool exchanges_alone = false;
+
+  friend bool operator==(const nccl_options&, const nccl_options&) = default;
+};
+
+/// What ranks make a communicator by: an ncclUniqueId.
+using nccl_id = std::array<std::byte, 128>;
+
+namespace detail {
+
+class nccl_state;
+
+}  // namespace detail
+
+/// A communicator of NCCL's, over whose ranks reductions on fanin::cuda go: fanin::over(comm, range). Each rank has a
+/// device, the communicator's, on which its objects are.
+///
+/// Calls over it are collective: all ranks make the same calls, with the same reducers, in the same order, together
+/// with whatever else goes over the ncclComm_t, as NCCL has it. Used by one thread at a time; made and destroyed while
+/// no stream of the device is being captured. Throws nccl_error for
+/// what NCCL says, at once or by its own looks for asynchronous errors, of which every wait asks.
+class nccl {
+ public:
+  /// Borrows a communicator, which outlives this and all results that come later. Throws invalid_argument for a null
+  /// one.
+  explicit nccl(ncclComm_t communicator, const nccl_options& options = {});
+  /// Makes one, of `size` ranks of which this is number `rank`, on the current device. Collective, and waits for the
+  /// others, without end; `id` is one rank's make_id(), which the others got from it. Destroyed with this and the last
+  /// result that comes later, when the device has done all its work, which that waits for; after graphs that were
+  /// captured over it.
+  nccl(const nccl_id& id, int rank, int size, const nccl_options& options = {});
+  nccl(const nccl&) = delete;
+  nccl& operator=(const nccl&) = delete;
+  ~nccl();
+
+  static nccl_id make_id();
+
+  int rank() const noexcept;
+  int size() const noexcept;
+  int device() const noexcept;
+  ncclComm_t get() const noexcept;
+  const nccl_options& options() const noexcept;
+
+  /// Throws what has gone wrong since and has not been told: rank_error where a part of another rank failed in an _into
+  /// form that has run, whose destination it left as it was; nccl_error for NCCL's asynchronous errors. Does not wait.
+  void check() const;
+
+ private:
+  friend detail::nccl_state& state_of(const nccl& comm) noexcept { return *comm.state_; }
+  std::shared_ptr<detail::nccl_state> state_;
+};
+
+}  // namespace fanin
+
+#pragma GCC visibility pop

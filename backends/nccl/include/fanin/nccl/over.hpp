@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/detail/array.hpp>
+#include <fanin/detail/composite.hpp>
+#include <fanin/detail/ranks.hpp>
+#include <fanin/error.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/nccl/exchange.hpp>
+#include <fanin/nccl/message.hpp>
+#include <fanin/nccl/nccl.hpp>
+#include <fanin/pending.hpp>
+#if defined(__CUDACC__)
+#include <fanin/nccl/join.cuh>
+#endif
+
+namespace fanin {
+
+namespace detail {
+
+#if defined(__CUDACC__)
+
+/// What is to come from all ranks, of a call whose part was launched, or failed.
+template <class Result>
+class pending_of_nccl final : public pending_slot {
+ public:
+  pending_of_nccl(pending_handle slot, std::exception_ptr failure, const char* call)
+      : slot_{std::move(slot)}, failure_{std::move(failure)}, call_{call} {}
+
+  bool is_ready() noexcept override { return slot_->is_ready(); }
+  void take(void* to, std::size_t bytes) override {
+    bytes_of<nccl_answer<Result>> answer;
+    slot_->take(&answer, sizeof(nccl_answer<Result>));
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    if (answer.value.failed != 0) detail::throw_failed_ranks_of_nccl(call_);
+    std::memcpy(to, std::addressof(answer.value.result), bytes);
+  }
+  void release() noexcept override { delete this; }
+
+ private:
+  pending_handle slot_;
+  std::exception_ptr failure_;
+  const char* call_;  ///< that waits
+};
+
+/// A call over NCCL's ranks: all of it in the stream's order.
+template <class Exec, class Composite>
+class call_over_nccl {
+ public:
+  using plain_type = typename Composite::plain_type;
+  using message = nccl_message<plain_type>;
+  using result_type = typename Composite::result_type;
+  using handle_type = typename backend<Exec>::handle_type;
+
+  call_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char*, const Composite& c, bool)
+      : state_{state}, handle_{handle}, name_{name}, composite_{c} {}
+
+  template <class Part>
+  result_type now(const Part& part) const {
+    if (!detail::exchanges(state_)) return part.now(composite_);
+    return exchanged(part, name_).get();
+  }
+  template <class Part>
+  void into(result_type* out, const Part& part) const {
+    const auto check_destination = [&] {
+      backend<Exec>::check_memory(handle_, out, (std::string(name_) + ": the destination").c_str());
+    };
+    if (!detail::exchanges(state_)) {
+      check_destination();
+      return part.into(out, composite_);
+    }
+    std::exception_ptr failure;
+    const room of_call = take_room(cuda_session::mode::ordered);
+    enqueue(of_call, part, check_destination, nccl_destination<result_type>{out, detail::failures_of(state_), {}},
+            failure);
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+  template <class Part>
+  pending<result_type> later(const Part& part) const {
+    if (!detail::exchanges(state_)) return part.later(composite_);
+    return exchanged(part, "fanin::pending::get");
+  }
+
+ private:
+  template <class Part>
+  pending<result_type> exchanged(const Part& part, const char* waits) const {
+    std::exception_ptr failure;
+    const room of_call = take_room(cuda_session::mode::blocking);
+    cuda_pending made = cuda_calls::place_for(handle_, mailbox_words(sizeof(nccl_answer<result_type>)), name_);
+    enqueue(of_call, part, [] {}, nccl_destination<result_type>{nullptr, nullptr, {nullptr, made.mailbox}}, failure);
+    return pending<result_type>(pending_handle(
+        new pending_of_nccl<result_type>(detail::watched(state_, std::move(made.slot)), std::move(failure), waits)));
+  }
+
+  /// Device memory of a call.
+  struct room {
+    unsigned char* own;
+    unsigned char* all;
+  };
+  room take_room(cuda_session::mode how) const {
+    cuda_session session(handle_, nullptr, how, name_);
+    detail::check_nccl_call(state_, session.device(), name_);
+    const auto messages = message::is_sum ? std::size_t{1} : static_cast<std::size_t>(detail::ranks_of(state_));
+    auto* const memory = static_cast<unsigned char*>(
+        session.workspace(cuda_session::partials::of_ranks, message::bytes * (1 + messages)).partials);
+    return {memory, memory + message::bytes};
+  }
+
+  /// A part that fails is a message that says so.
+  template <class Part, class Check>
+  void enqueue(const room& of_call, const Part& part, const Check& check, nccl_destination<result_type> destination,
+               std::exception_ptr& failure) const {
+    try {
+      check();
+      part.into(reinterpret_cast<typename message::value_type*>(of_call.own + message::offset),
+                detail::reducers_of_part(composite_.plain()));
+    } catch (...) {
+      failure = std::current_exception();
+      destination.failures = nullptr;  // this rank throws
+    }
+    cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+    constexpr int failed = 1;
+    if (failure != nullptr) {
+      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session.stream()));
+    }
+    if constexpr (message::is_sum) {
+      detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session.stream());
+    } else {
+      detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session.stream());
+    }
+    if (failure != nullptr) {
+      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session.stream()));
+    }
+    const int messages = message::is_sum ? 1 : detail::ranks_of(state_);
+    detail::launch_join(session, composite_, of_call.all, messages, destination);
+  }
+
+  nccl_state& state_;
+  handle_type handle_;
+  const char* name_;
+  Composite composite_;
+};
+
+#else
+
+/// In units that no CUDA compiler reads, which checked<Exec> refuses.
+template <class Exec, class Composite>
+class call_over_nccl;
+
+#endif
+
+template <class Exec>
+inline constexpr bool is_cuda_object = false;
+template <>
+inline constexpr bool is_cuda_object<cuda> = true;
+template <class Strategy>
+inline constexpr bool is_cuda_object<cuda_view<Strategy>> = true;
+
+template <class Exec>
+struct check_for_nccl {
+  static_assert(is_cuda_object<Exec>,
+                "fanin: NCCL's ranks have their parts on fanin::cuda: over(mpi, ...) takes parts on other backends");
+#if !defined(__CUDACC__)
+  static_assert(dependent_false<Exec>,
+                "fanin: calls over NCCL's ranks need a CUDA compiler: give this file's target the CMake function "
+                "fanin_target(<target>)");
+#endif
+  using type = Exec;
+};
+
+/// By NCCL, between devices.
+struct over_nccl {
+  using state_type = nccl_state;
+  template <class Exec>
+  using checked = typename check_for_nccl<Exec>::type;
+  template <class Exec, class Composite>
+  using call = call_over_nccl<Exec, Composite>;
+
+  static std::int64_t first_of(nccl_state& state, const char* name, std::int64_t, std::optional<std::int64_t> first) {
+    if (!first && detail::exchanges(state)) {
+      throw invalid_argument(std::string(name) +
+                             " over NCCL's ranks: a reducer asks for indices; give the index of this rank's first "
+                             "element, over(comm, xs, first), which ranks do not tell each other here");
+    }
+    return first.value_or(0);
+  }
+};
+
+}  // namespace detail
+
+/// Reduces a range over all ranks of an NCCL communicator: each gives its part, range(gpu, first, last) or
+/// md_range(gpu, {lower...}, {upper...}) with the indices of the whole, and gets the whole's result. Parts may be
+/// empty. For parallel_reduce, its _into and _async forms, and every reducer; _loc reducers, over ranges of one
+/// dimension, give the indices of the whole, of equals the least. finished(g, ...) calls g once on each rank, on the
+/// device. In units that a CUDA compiler reads. Collective: all ranks make the same calls in the same order, also those
+/// whose part is empty.
+///
+/// All of it is in the order of the object's stream: the part, NCCL's exchange, and a small kernel that joins what came
+/// and makes the result. The _into form waits for nothing and may be captured into a graph, which all ranks launch; a
+/// replay exchanges anew. The blocking and the _async form are refused on a stream that is being captured, on all ranks
+/// or the others wait. A host waits no longer than nccl_options::patience says.
+///
+/// Accumulators are joined in the order of the ranks: the same bits from run to run for the same number of ranks and
+/// parts, on all ranks. Exact sums alone travel as words that NCCL adds up: the same bits for every number of ranks,
+/// split and backend, and as over(mpi, ...) gives. Up to 2^31 - 1 ranks and 2^63 elements.
+///
+/// A rank whose part is refused (an array it does not reach) takes part all the same: it throws that, the others
+/// rank_error, of an _async form from get(); of an _into form their destination stays as it was, and comm.check() says
+/// so. What kernels do wrong ends the context, and the others' patience. Objects of another device than the
+/// communicator's are invalid_argument. The communicator outlives what over() gives.
+template <class Range>
+  requires(detail::index_range<Range> || detail::range_of_many<Range>)
+auto over(const nccl& comm, const Range& range) {
+  static_assert(!detail::range_of_many<Range>,
+                "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
+  if constexpr (!detail::range_of_many<Range>) {
+    return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
+  }
+}
+
+/// The same of data: reduce(gpu, over(comm, xs), reducers...), reduce_into, reduce_async, and exact_dot and
+/// exact_norm2_squared. xs is a contiguous array of device memory, of any length on each rank. Where a reducer folds
+/// indices they count from `first`, which then all ranks give. The elements live until the work is done.
+template <detail::array X>
+auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
+  return ranks_data<detail::over_nccl, detail::element_t<X>>(state_of(comm), detail::view_of(xs, "fanin::over"), first);
+}
+
+}  // namespace fanin
+
+#if !FANIN_DETAIL_REFUSES_EXACT_SUMS
+#include <fanin/nccl/exact.hpp>
+#endif

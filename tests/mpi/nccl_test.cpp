@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <fanin/exact_sum.hpp>
+#include <fanin/finished.hpp>
+#include <fanin/md_range.hpp>
+#include <fanin/nccl/from_mpi.hpp>
+#include <fanin/nccl/over.hpp>
+#include <fanin/parallel_reduce.hpp>
+#include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
+#include <fanin/reducers.hpp>
+
+#include "devices.hpp"
+
+#if FANIN_TEST_ON_SIMULATOR
+#include <nccl.h>
+#endif
+
+/// Reductions over NCCL's ranks, each with a device: every test is run by all ranks, whatever their number; on one,
+/// too, messages go through NCCL.
+namespace fanin_test {
+namespace {
+
+constexpr fanin::nccl_options through_nccl{.patience = std::chrono::minutes(1), .exchanges_alone = true};
+
+class nccl_ranks : public devices {
+ protected:
+  void SetUp() override {
+    devices::SetUp();
+    if (IsSkipped()) return;
+#if !FANIN_TEST_ON_SIMULATOR
+    int gpus = 0;
+    int ranks = 0;
+    cudaGetDeviceCount(&gpus);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks > gpus) {
+      GTEST_SKIP() << "NCCL's ranks have a GPU each: there are " << ranks << " ranks, and GPUs here: " << gpus;
+    }
+#endif
+  }
+};
+
+std::unique_ptr<fanin::nccl> make_comm(const fanin::nccl_options& options = through_nccl) {
+  return fanin::nccl_from_mpi(MPI_COMM_WORLD, options);
+}
+template <class T>
+held<T, fanin::cuda> part_of(const fanin::cuda& gpu, const std::vector<T>& all, const own_part& part) {
+  return copy_of<T>(gpu, std::span<const T>(all).subspan(static_cast<std::size_t>(part.begin),
+                                                         static_cast<std::size_t>(part.end - part.begin)));
+}
+
+TEST_F(nccl_ranks, exact_sums_have_the_same_bits) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const fanin::exact_sum<double> sum;
+  held<double, fanin::cuda> out(gpu, 1);
+  for (const std::int64_t n : {0, 1, 700, 3'011}) {
+    const double expected = fanin::parallel_reduce(fanin::range(exec, n), element_at{}, sum);
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < n; ++i) all.push_back(element(i));
+    for (std::uint64_t draw = 0; draw < 3; ++draw) {
+      const own_part part(n, *comm, draw);
+      const auto range = fanin::over(*comm, fanin::range(gpu, part.begin, part.end));
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(fanin::parallel_reduce("sum", range, element_at{}, sum)),
+                std::bit_cast<std::uint64_t>(expected))
+          << n;
+      auto later = fanin::parallel_reduce_async(range, element_at{}, sum);
+      fanin::parallel_reduce_into(out.data(), range, element_at{}, sum);
+      EXPECT_EQ(value_of(out), expected);
+      EXPECT_EQ(later.get(), expected);
+      const auto mine = part_of(gpu, all, part);
+      EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), sum), expected);
+      const double square = fanin::exact_norm2_squared(exec, all);
+      EXPECT_EQ(fanin::exact_norm2_squared(gpu, fanin::over(*comm, mine)), square);
+      EXPECT_EQ(fanin::exact_dot(gpu, fanin::over(*comm, mine), fanin::over(*comm, mine)), square);
+    }
+  }
+}
+
+/// Negative sums, infinities and NaN, of which words count.
+TEST_F(nccl_ranks, exact_sums_of_special_values) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<double>::max();
+  const auto sum = [&](double first, double last) {
+    const std::vector<double> elements{comm->rank() == 0 ? first : 0.0, comm->rank() + 1 == comm->size() ? last : 0.0};
+    const auto mine = copy_of<double>(gpu, elements);
+    return fanin::reduce(gpu, fanin::over(*comm, mine), fanin::exact_sum<double>{});
+  };
+  EXPECT_EQ(sum(infinity, 1), infinity);
+  EXPECT_EQ(sum(1, -infinity), -infinity);
+  EXPECT_NE(sum(infinity, -infinity), sum(infinity, -infinity));
+  EXPECT_EQ(sum(infinity, infinity), infinity);
+  EXPECT_EQ(sum(-3, 1), -2);
+  EXPECT_EQ(sum(-0x1p-1074, 0), -0x1p-1074);
+  EXPECT_EQ(sum(largest, largest), infinity);
+  EXPECT_EQ(sum(largest, -largest), 0);
+}
+
+TEST_F(nccl_ranks, every_kind_of_reducer_at_once) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto all_kinds = [](const auto& range) {
+    return fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}, fanin::max_loc<std::int64_t>{},
+                                  fanin::min_max_loc<std::int64_t>{}, fanin::bor<std::uint64_t>{}, mean{},
+                                  fanin::exact_sum<double>{});
+  };
+  for (const std::int64_t n : {0, 3, 1'000}) {
+    const auto whole = all_kinds(fanin::range(exec, -7, n - 7));
+    for (std::uint64_t draw = 0; draw < 3; ++draw) {
+      const own_part part(n, *comm, draw + 3);
+      EXPECT_TRUE(all_kinds(fanin::over(*comm, fanin::range(gpu, part.begin - 7, part.end - 7))) == whole) << n;
+    }
+  }
+  const own_part rows(40, *comm, 9);
+  const auto [sum, most] =
+      fanin::parallel_reduce(fanin::over(*comm, fanin::md_range(gpu, {rows.begin, -3}, {rows.end, 20})), in_plane{},
+                             fanin::sum<std::int64_t>{}, fanin::max<std::int64_t>{});
+  EXPECT_EQ(sum, 780 * (190 - 6));
+  EXPECT_EQ(most, 39 + 19);
+}
+
+TEST_F(nccl_ranks, data_have_the_indices_of_the_whole) {
+  constexpr std::int64_t n = 1'001;
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < n; ++i) all.push_back(small_at{}(i));
+  all[n - 5] = -1;
+  const auto least = fanin::min_loc<std::int64_t>{};
+  const auto whole = fanin::reduce(exec, all, least);
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  for (std::uint64_t draw = 0; draw < 3; ++draw) {
+    const own_part part(n, *comm, 5 + draw);
+    const auto mine = part_of(gpu, all, part);
+    EXPECT_TRUE(fanin::reduce(gpu, fanin::over(*comm, mine, part.begin), least) == whole);
+    EXPECT_THROW((void)fanin::reduce(gpu, fanin::over(*comm, mine), least), fanin::invalid_argument);
+  }
+}
+
+TEST_F(nccl_ranks, rounded_sums_are_joined_in_order) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  for (std::uint64_t draw = 0; draw < 6; ++draw) {
+    const own_part part(5'007, *comm, draw);
+    const auto range = fanin::range(gpu, part.begin, part.end);
+    const double own = fanin::parallel_reduce(range, unit_at{}, fanin::sum<double>{});
+    std::vector<double> sums(static_cast<std::size_t>(comm->size()));
+    MPI_Allgather(&own, 1, MPI_DOUBLE, sums.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    double expected = sums[0];
+    for (std::size_t rank = 1; rank < sums.size(); ++rank) expected += sums[rank];
+    const auto all = fanin::over(*comm, range);
+    held<double, fanin::cuda> out(gpu, 1);
+    fanin::parallel_reduce_into(out.data(), all, unit_at{}, fanin::sum<double>{});
+    EXPECT_EQ(value_of(out), expected);
+    EXPECT_EQ(fanin::parallel_reduce(all, unit_at{}, fanin::sum<double>{}), expected);
+    EXPECT_EQ(fanin::parallel_reduce_async(all, unit_at{}, fanin::sum<double>{}).get(), expected);
+  }
+}
+
+TEST_F(nccl_ranks, what_finishes) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto [of_all, most] =
+      fanin::parallel_reduce(fanin::range(exec, 900), small_at{}, mean{}, fanin::max<std::int64_t>{});
+  const double expected = 2.5 * of_all + static_cast<double>(most);
+  const own_part part(900, *comm, 2);
+  const auto range = fanin::over(*comm, fanin::range(gpu, part.begin, part.end));
+  const std::vector<double> scales{2.5};
+  const auto scale = copy_of<double>(gpu, scales);
+  const std::vector<std::int64_t> none{0};
+  auto calls = copy_of<std::int64_t>(gpu, none);
+  const auto finish = fanin::finished(scaled{scale.data(), calls.data()}, mean{}, fanin::max<std::int64_t>{});
+  EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, finish), expected);
+  auto later = fanin::parallel_reduce_async(range, small_at{}, finish);
+  held<double, fanin::cuda> out(gpu, 1);
+  fanin::parallel_reduce_into(out.data(), range, small_at{}, finish);
+  EXPECT_EQ(value_of(out), expected);
+  EXPECT_EQ(later.get(), expected);
+  EXPECT_EQ(value_of(calls), 3);
+}
+
+/// Looked at, dropped, got in an order of each rank's own, after the objects.
+TEST_F(nccl_ranks, results_that_come_later) {
+  const auto expected = [](std::int64_t n) {
+    return fanin::parallel_reduce(fanin::range(exec, n), small_at{}, fanin::sum<std::int64_t>{});
+  };
+  for (std::uint64_t draw = first_seed(); draw < first_seed() + 4; ++draw) {
+    begin(draw);
+    auto comm = make_comm();
+    std::optional<fanin::cuda> gpu(std::in_place);
+    std::vector<fanin::pending<std::int64_t>> pendings;
+    for (std::int64_t n = 0; n < 15; ++n) {
+      const own_part part(n * 20, *comm, static_cast<std::uint64_t>(n) + draw);
+      const auto range = fanin::over(*comm, fanin::range(*gpu, part.begin, part.end));
+      pendings.push_back(fanin::parallel_reduce_async(range, small_at{}, fanin::sum<std::int64_t>{}));
+      if (n % 5 == 4) (void)fanin::parallel_reduce_async(range, small_at{}, fanin::exact_sum<double>{});
+      if (n % 7 == 6) {
+        EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), expected(n * 20));
+      }
+    }
+    if (draw % 2 == 1) gpu.reset();
+    comm.reset();
+    const auto shift = static_cast<std::size_t>(rank_of_world());
+    for (std::size_t k = 0; k < pendings.size(); ++k) {
+      const std::size_t at = (shift + k * 7) % pendings.size();
+      if (mix(k * 64 + shift) % 2 == 0) (void)pendings[at].ready();
+      EXPECT_EQ(pendings[at].get(), expected(static_cast<std::int64_t>(at) * 20));
+    }
+  }
+}
+
+/// An _into form is captured, and each replay exchanges anew; forms that wait are refused.
+TEST_F(nccl_ranks, graphs) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  std::vector<double> elements{1.0 + comm->rank(), -0x1p-40};
+  auto mine = copy_of<double>(gpu, elements);
+  const auto data = fanin::over(*comm, mine);
+  held<double, fanin::cuda> exact(gpu, 1);
+  held<double, fanin::cuda> rounded(gpu, 1);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal);
+  fanin::reduce_into(exact.data(), gpu, data, fanin::exact_sum<double>{});
+  fanin::reduce_into(rounded.data(), gpu, data, fanin::sum<double>{});
+  EXPECT_THROW((void)fanin::reduce(gpu, data, fanin::sum<double>{}), fanin::state_error);
+  EXPECT_THROW((void)fanin::reduce_async(gpu, data, fanin::sum<double>{}), fanin::state_error);
+  ASSERT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  const int ranks = comm->size();
+  for (int round = 0; round < 3; ++round) {
+    elements[0] = round + 1.0 + comm->rank();
+    mine.copy_from(elements);
+    cudaGraphLaunch(executable, gpu.stream());
+    const double expected = ranks * (round + 1.0) + ranks * (ranks - 1) / 2.0;
+    EXPECT_EQ(fanin::reduce(gpu, data, fanin::sum<double>{}), expected - ranks * 0x1p-40);
+    EXPECT_EQ(value_of(exact), expected - ranks * 0x1p-40);
+    EXPECT_EQ(value_of(rounded), expected - ranks * 0x1p-40);
+  }
+  gpu.synchronize();
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
+/// A part that is refused, of all forms; an _into form leaves its destination, and check() tells.
+TEST_F(nccl_ranks, a_part_that_fails) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const bool fails = comm->rank() + 1 == comm->size();
+  const std::vector<double> three{1, 2, 3};
+  const auto mine = copy_of<double>(gpu, three);
+  const auto data = fanin::over(*comm, std::span<const double>(fails ? nullptr : mine.data(), 3), 3 * comm->rank());
+  const auto refused = [&](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const fanin::invalid_argument&) {
+      EXPECT_TRUE(fails);
+    } catch (const fanin::rank_error& error) {
+      EXPECT_FALSE(fails);
+      EXPECT_NE(std::string(error.what()).find("over NCCL's ranks: a rank has failed"), std::string::npos)
+          << error.what();
+    }
+  };
+  for (int round = 0; round < 2; ++round) {
+    refused([&] { (void)fanin::reduce(gpu, data, fanin::sum<double>{}); });
+    refused([&] { (void)fanin::reduce(gpu, data, fanin::exact_sum<double>{}); });
+    auto later = fanin::reduce_async(gpu, data, fanin::exact_sum<double>{});
+    refused([&] { (void)fanin::reduce(gpu, data, fanin::min_loc<double>{}); });
+    refused([&] { (void)later.get(); });
+    const std::vector<double> before{7};
+    const auto out = copy_of<double>(gpu, before);
+    EXPECT_NO_THROW(comm->check());
+    double* const to = const_cast<double*>(out.data());
+    const auto into = [&] { fanin::reduce_into(to, gpu, data, fanin::sum<double>{}); };
+    if (fails) {
+      EXPECT_THROW(into(), fanin::invalid_argument);
+    } else {
+      EXPECT_NO_THROW(into());
+    }
+    gpu.synchronize();
+    EXPECT_EQ(value_of(out), 7);
+    if (!fails) {
+      EXPECT_THROW(comm->check(), fanin::rank_error);
+    }
+    EXPECT_NO_THROW(comm->check());  // it has been told
+    EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), fanin::sum<double>{}), 6.0 * comm->size());
+    EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), fanin::exact_sum<double>{}), 6.0 * comm->size());
+  }
+}
+
+TEST_F(nccl_ranks, wrong_arguments) {
+  EXPECT_THROW(fanin::nccl(ncclComm_t{}), fanin::invalid_argument);
+  EXPECT_THROW(fanin::nccl(fanin::nccl::make_id(), 2, 2), fanin::invalid_argument);
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto range = fanin::over(*comm, fanin::range(gpu, 10));
+  EXPECT_THROW(fanin::parallel_reduce_into(static_cast<double*>(nullptr), range, unit_at{}, fanin::sum<double>{}),
+               fanin::invalid_argument);
+  const fanin::nccl borrowed(comm->get(), through_nccl);
+  EXPECT_EQ(borrowed.size(), comm->size());
+  EXPECT_EQ(borrowed.rank(), rank_of_world());
+  EXPECT_EQ(fanin::parallel_reduce(fanin::over(borrowed, fanin::range(gpu, 10)), small_at{}, mean{}),
+            fanin::parallel_reduce(fanin::range(exec, 10), small_at{}, mean{}));
+}
+
+/// Without others nothing goes through NCCL, unless it is asked for.
+TEST_F(nccl_ranks, of_one_rank) {
+  const fanin::nccl comm(fanin::nccl::make_id(), 0, 1);
+  const fanin::cuda gpu;
+  const auto range = fanin::over(comm, fanin::range(gpu, 3'000));
+  const double expected = fanin::parallel_reduce(fanin::range(gpu, 3'000), unit_at{}, fanin::sum<double>{});
+  const fanin::cuda_launch launch = gpu.last_launch();
+  EXPECT_EQ(fanin::parallel_reduce(range, unit_at{}, fanin::sum<double>{}), expected);
+  EXPECT_TRUE(gpu.last_launch() == launch);
+  EXPECT_EQ(fanin::parallel_reduce_async(range, unit_at{}, fanin::sum<double>{}).get(), expected);
+  held<double, fanin::cuda> out(gpu, 1);
+  fanin::parallel_reduce_into(out.data(), range, unit_at{}, fanin::sum<double>{});
+  EXPECT_EQ(value_of(out), expected);
+}
+
+#if FANIN_TEST_ON_SIMULATOR
+
+/// What NCCL says on its own ends a wait, and the communicator.
+TEST_F(nccl_ranks, asynchronous_errors) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto range = fanin::over(*comm, fanin::range(gpu, 100));
+  const std::int64_t expected =
+      comm->size() * fanin::parallel_reduce(fanin::range(exec, 100), small_at{}, fanin::sum<std::int64_t>{});
+  simulated_nccl::delay(comm->get());
+  EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), expected);
+  auto later = fanin::parallel_reduce_async(range, small_at{}, fanin::sum<std::int64_t>{});
+  gpu.synchronize();
+  simulated_nccl::set_error(comm->get(), ncclRemoteError);
+  EXPECT_EQ(later.get(), expected);  // it had come
+  const int before = simulated_nccl::aborts();
+  try {
+    comm->check();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const fanin::nccl_error& error) {
+    EXPECT_EQ(error.code(), static_cast<int>(ncclRemoteError));
+    EXPECT_NE(std::string(error.what()).find("remote error"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(simulated_nccl::aborts(), before + 1);
+  EXPECT_THROW((void)fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), fanin::state_error);
+}
+
+/// A result that never comes.
+class never final : public fanin::detail::pending_slot {
+ public:
+  bool is_ready() noexcept override { return false; }
+  void take(void*, std::size_t) override { ADD_FAILURE() << "it has not come"; }
+  void release() noexcept override { delete this; }
+};
+TEST_F(nccl_ranks, ranks_that_do_not_come) {
+  const auto comm = make_comm({.patience = std::chrono::milliseconds(30), .exchanges_alone = true});
+  const int before = simulated_nccl::aborts();
+  for (int round = 0; round < 2; ++round) {
+    fanin::pending<double> result(fanin::detail::watched(state_of(*comm), fanin::detail::pending_handle(new never)));
+    if (round == 0) {
+      EXPECT_FALSE(result.ready());
+      try {
+        (void)result.get();
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const fanin::nccl_error& error) {
+        EXPECT_NE(std::string(error.what()).find("after 30 ms the result of all ranks had not come"), std::string::npos)
+            << error.what();
+      }
+    } else {
+      EXPECT_TRUE(result.ready());
+      EXPECT_THROW((void)result.get(), fanin::state_error);
+    }
+  }
+  EXPECT_EQ(simulated_nccl::aborts(), before + 1);
+}
+
+#endif
+
+/// Forms, reducers, splits and failures drawn from a seed.
+TEST_F(nccl_ranks, many_rounds) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  std::vector<std::function<void()>> later;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    const std::uint64_t draw = mix(round + 977 + first_seed() * 1'000);
+    const auto n = static_cast<std::int64_t>(draw / 3 % 400);
+    const own_part part(n, *comm, draw % 1'000'000);
+    const bool is_to_fail = draw / 10'000 % 8 == 0;
+    const bool fails = is_to_fail && static_cast<int>(draw / 100'000 % 97) % comm->size() == comm->rank();
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < n; ++i) all.push_back(small_at{}(i));
+    const auto mine = std::make_shared<held<std::int64_t, fanin::cuda>>(part_of(gpu, all, part));
+    const auto reduce = [&](const auto& reducer) {
+      const auto expected = fanin::reduce(exec, all, reducer);
+      using result = std::remove_const_t<decltype(expected)>;
+      const std::int64_t* const elements = fails ? nullptr : mine->data();
+      const std::span<const std::int64_t> span(elements, fails ? 3 : static_cast<std::size_t>(mine->size()));
+      const auto data = fanin::over(*comm, span, part.begin);
+      const auto check = [=](const auto& call) {
+        try {
+          const result got = call();
+          EXPECT_TRUE(got == expected && !is_to_fail) << round;
+        } catch (const fanin::invalid_argument&) {
+          EXPECT_TRUE(fails) << round;
+        } catch (const fanin::rank_error&) {
+          EXPECT_TRUE(is_to_fail && !fails) << round;
+        }
+      };
+      switch (draw / 1'000 % 4) {
+        case 0: check([&] { return fanin::reduce(gpu, data, reducer); }); break;
+        case 1:
+          check([&] {
+            held<result, fanin::cuda> out(gpu, 1);
+            fanin::reduce_into(out.data(), gpu, data, reducer);
+            gpu.synchronize();
+            comm->check();
+            return value_of(out);
+          });
+          break;
+        default: {
+          const auto pending = std::make_shared<fanin::pending<result>>(fanin::reduce_async(gpu, data, reducer));
+          if (draw / 77 % 3 == 0) break;  // dropped
+          later.push_back([pending, mine, check] { check([&] { return pending->get(); }); });
+        }
+      }
+    };
+    switch (draw / 300 % 3) {
+      case 0: reduce(fanin::sum<std::int64_t>{}); break;
+      case 1: reduce(fanin::max_loc<std::int64_t>{}); break;
+      default: reduce(mean{}); break;
+    }
+    if (later.size() > 10) {
+      for (std::size_t k = 0; k < later.size(); ++k) later[(k * 7 + round) % later.size()]();
+      later.clear();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
+
+int main(int argc, char** argv) { return fanin_test::run_on_ranks(argc, argv); }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include <fanin/fanin.hpp>
+#include <fanin/nccl/over.hpp>
+
+// What does not go over NCCL's ranks (WRONG, or in a unit that no CUDA compiler reads), and the nearest that does.
+
+struct on_line {
+  FANIN_FUNCTION double operator()(std::int64_t i) const { return static_cast<double>(i); }
+};
+
+void use(const fanin::nccl& comm) {
+  const fanin::sum<double> sum;
+#if defined(WRONG)
+  const fanin::serial exec;
+#else
+  const fanin::cuda exec;
+#endif
+  fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 3)), on_line{}, sum);
+}
