@@ -19,10 +19,14 @@
 namespace fanin_perf::shapes {
 namespace {
 
+/// Whether CUB sums segments of one size, of which none has to be told where it begins.
+#define FANIN_PERF_CUB_KNOWS_SIZES (CUB_MAJOR_VERSION > 3 || (CUB_MAJOR_VERSION == 3 && CUB_MINOR_VERSION >= 1))
+#if !FANIN_PERF_CUB_KNOWS_SIZES
 struct begin_of_row {
   std::int64_t m;
   __host__ __device__ std::int64_t operator()(std::int64_t i) const { return i * m; }
 };
+#endif
 
 template <class T>
 class cub_rows : public on_cuda<T> {
@@ -50,7 +54,7 @@ class cub_rows : public on_cuda<T> {
       const std::int64_t* const offsets = this->offsets();
       return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, offsets, offsets + 1, this->stream());
     }
-#if CUB_MAJOR_VERSION > 3 || (CUB_MAJOR_VERSION == 3 && CUB_MINOR_VERSION >= 1)
+#if FANIN_PERF_CUB_KNOWS_SIZES
     return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, static_cast<int>(of.of.m), this->stream());
 #else
     const auto begin =
