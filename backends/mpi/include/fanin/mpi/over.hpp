@@ -359,11 +359,12 @@ class ranks_data {
 /// calls: nothing but get() and ready() may wait for another rank's get() then.) The pending may outlive the
 /// communicator, which outlives what over() gives.
 template <class Range>
-  requires(detail::index_range<Range> || detail::range_of_many<Range>)
+  requires(detail::index_range<Range> || detail::range_of_many<Range> || detail::has_runs<Range>)
 auto over(const mpi& comm, const Range& range) {
-  static_assert(!detail::range_of_many<Range>,
+  constexpr bool has_many_results = !detail::index_range<Range>;
+  static_assert(!has_many_results,
                 "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  if constexpr (!detail::range_of_many<Range>) return ranks_policy<Range>(comm, range);
+  if constexpr (!has_many_results) return ranks_policy<Range>(comm, range);
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of
