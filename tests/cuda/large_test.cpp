@@ -2,7 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
 #include "cuda/gpu_test.hpp"
@@ -95,6 +97,34 @@ TEST_F(cuda_large, a_segment_beyond_two_to_the_32) {
   double got = 0;
   out.copy_to(std::span(&got, 1));
   EXPECT_EQ(got, static_cast<double>(n));
+}
+
+/// 0 up to `singles`, then another one at each.
+struct write_key {
+  std::uint8_t* x;
+  std::int64_t singles;
+  FANIN_FUNCTION void operator()(std::int64_t i) const {
+    x[i] = i < singles ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + i % 2);
+  }
+};
+
+/// A giant run, and short ones behind 2^32.
+TEST_F(cuda_large, runs_beyond_two_to_the_32) {
+  constexpr std::int64_t singles = (std::int64_t{1} << 32) + 77;
+  constexpr std::int64_t n = singles + 600;
+  if (!has_room(static_cast<std::size_t>(n) * 2)) GTEST_SKIP() << "8.6 GB of GPU memory are not free";
+  fanin::cuda gpu;
+  fanin::buffer<std::uint8_t, fanin::cuda> keys(gpu, n);
+  fanin::parallel_for(fanin::range(gpu, n), write_key{keys.data(), singles});
+  fanin::buffer<std::uint8_t, fanin::cuda> to_keys(gpu, 700);
+  fanin::buffer<std::uint64_t, fanin::cuda> sums(gpu, 700);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::runs_to(to_keys, sums), fanin::runs(gpu, keys), index_itself{},
+                                   fanin::sum<std::uint64_t>{}),
+            601);
+  std::vector<std::uint64_t> got(700);
+  sums.copy_to(got);
+  EXPECT_EQ(got[0], static_cast<std::uint64_t>(singles) * static_cast<std::uint64_t>((singles - 1) / 2));
+  for (std::size_t k = 1; k <= 600; ++k) EXPECT_EQ(got[k], static_cast<std::uint64_t>(singles) + k - 1);
 }
 
 }  // namespace

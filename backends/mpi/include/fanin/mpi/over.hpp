@@ -408,13 +408,12 @@ struct over_mpi {
 /// messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The pending may
 /// outlive the communicator and the object; the communicator outlives what over() gives.
 template <class Range>
-  requires(detail::index_range<Range> || detail::range_of_many<Range>)
+  requires(detail::index_range<Range> || detail::range_of_many<Range> || detail::has_runs<Range>)
 auto over(const mpi& comm, const Range& range) {
-  static_assert(!detail::range_of_many<Range>,
+  constexpr bool has_many_results = !detail::index_range<Range>;
+  static_assert(!has_many_results,
                 "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  if constexpr (!detail::range_of_many<Range>) {
-    return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
-  }
+  if constexpr (!has_many_results) return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of
