@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call over ranks costs, from call to result on every rank: beside MPI's own collectives for one number a rank,
 // beside a loop and a collective, and a reproducible sum of two, for arrays. Run by mpirun.
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
@@ -19,54 +17,20 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
 
 #include "integer_vector.hpp"
+#include "measure.hpp"
 
 namespace {
 
-constexpr int series = 31;
-constexpr std::int64_t calls = 200;  // of a series, and fewer of many elements
-
-struct contender {
-  std::string name;
-  std::function<double()> call;  ///< gives the sum over all ranks
-  std::vector<double> times{};   ///< us of one call, the slowest rank's, of each series
-};
-
-double median_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
-/// All in turn in each series; what they give is looked at first.
-void measure(std::vector<contender>& all, double expected, std::int64_t calls_of_series) {
-  for (const contender& one : all) {
-    if (one.call() != expected) {
-      std::fprintf(stderr, "%s gives a wrong sum\n", one.name.c_str());
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-  }
-  for (int at = 0; at < series; ++at) {
-    for (contender& one : all) {
-      MPI_Barrier(MPI_COMM_WORLD);
-      const double begin = MPI_Wtime();
-      for (std::int64_t k = 0; k < calls_of_series; ++k) one.call();
-      double time = (MPI_Wtime() - begin) * 1e6 / static_cast<double>(calls_of_series);
-      MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-      one.times.push_back(time);
-    }
-  }
-}
-
-/// Of so many bits that sums of 2^24 of them are doubles, however they are added.
-double element(std::int64_t i) {
-  const auto draw = static_cast<std::uint64_t>(i + 1) * 0x9e37'79b9'7f4a'7c15U;
-  return std::ldexp(static_cast<double>(static_cast<std::int64_t>(draw >> 36) - (1 << 27)), -20);
-}
+using fanin_perf_ranks::calls;
+using fanin_perf_ranks::contender;
+using fanin_perf_ranks::element;
+using fanin_perf_ranks::measure;
+using fanin_perf_ranks::report;
 
 /// Contenders of one number a rank: what stands between MPI and the result.
 std::vector<contender> of_messages(const fanin::serial& exec, const fanin::mpi& comm, std::span<const double> data) {
@@ -147,22 +111,7 @@ int main(int argc, char** argv) {
       for (contender& one : of_messages(exec, comm, data)) all.push_back(std::move(one));
     }
     measure(all, expected, std::max<std::int64_t>(1, std::min(calls, (1 << 22) / elements)));
-    if (comm.rank() == 0) {
-      nlohmann::ordered_json json{{"ranks", comm.size()}, {"elements", elements}, {"unit", "us"}};
-      for (const contender& one : all) {
-        const double time = median_of(one.times);
-        fmt::print("{:<38} {:>10.2f} us\n", one.name, time);
-        json["medians"][one.name] = std::round(time * 1000) / 1000;
-      }
-      if (!path.empty()) {
-        std::ofstream file(path);
-        file << json.dump() << '\n';
-        if (!file.flush()) {
-          std::fprintf(stderr, "%s cannot be written\n", path.c_str());
-          status = EXIT_FAILURE;
-        }
-      }
-    }
+    if (!report(all, path, comm.size(), elements)) status = EXIT_FAILURE;
   }
   MPI_Finalize();
   return status;

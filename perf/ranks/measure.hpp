@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+/// How calls over ranks are measured.
+namespace fanin_perf_ranks {
+
+inline constexpr int series = 31;
+inline constexpr std::int64_t calls = 200;  // of a series, and fewer of many elements
+
+struct contender {
+  std::string name;
+  std::function<double()> call;  ///< gives the sum over all ranks
+  std::vector<double> times{};   ///< us of one call, the slowest rank's, of each series
+};
+
+inline double median_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+/// All in turn in each series; what they give is looked at first.
+inline void measure(std::vector<contender>& all, double expected, std::int64_t calls_of_series) {
+  for (const contender& one : all) {
+    if (one.call() != expected) {
+      std::fprintf(stderr, "%s gives a wrong sum\n", one.name.c_str());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  for (int at = 0; at < series; ++at) {
+    for (contender& one : all) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double begin = MPI_Wtime();
+      for (std::int64_t k = 0; k < calls_of_series; ++k) one.call();
+      double time = (MPI_Wtime() - begin) * 1e6 / static_cast<double>(calls_of_series);
+      MPI_Allreduce(MPI_IN_PLACE, &time, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      one.times.push_back(time);
+    }
+  }
+}
+
+/// Of so many bits that sums of 2^24 of them are doubles, however they are added.
+inline double element(std::int64_t i) {
+  const auto draw = static_cast<std::uint64_t>(i + 1) * 0x9e37'79b9'7f4a'7c15U;
+  return std::ldexp(static_cast<double>(static_cast<std::int64_t>(draw >> 36) - (1 << 27)), -20);
+}
+
+/// Medians, on rank 0; false where they cannot be written.
+inline bool report(const std::vector<contender>& all, const std::string& path, int ranks, std::int64_t elements) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) return true;
+  nlohmann::ordered_json json{{"ranks", ranks}, {"elements", elements}, {"unit", "us"}};
+  for (const contender& one : all) {
+    const double time = median_of(one.times);
+    std::printf("%-44s %10.2f us\n", one.name.c_str(), time);
+    json["medians"][one.name] = std::round(time * 1000) / 1000;
+  }
+  if (path.empty()) return true;
+  std::ofstream file(path);
+  file << json.dump() << '\n';
+  if (file.flush()) return true;
+  std::fprintf(stderr, "%s cannot be written\n", path.c_str());
+  return false;
+}
+
+}  // namespace fanin_perf_ranks
