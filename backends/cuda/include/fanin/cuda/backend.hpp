@@ -149,6 +149,7 @@ struct cuda_backend : cuda_calls {
     return reduce_runs_blocking(handle, label, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
 #else
     refuse_functor<typename Runs::functor_type>();
+    return 0;
 #endif
   }
 
