@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/serial/serial.hpp>
 
+#include "mpi/parts.hpp"
 #include "support/data.hpp"
 
 #if FANIN_TEST_ON_SIMULATOR
@@ -39,54 +38,10 @@ namespace fanin_test {
 
 inline const fanin::serial exec;
 
-FANIN_FUNCTION inline double element(std::int64_t i) {
-  const std::uint64_t draw = mix(static_cast<std::uint64_t>(i));
-  const int exponent = static_cast<int>(draw % 300) - 200;
-  const double power = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
-  return (static_cast<double>(draw >> 12) - 0x1p51) * power;
-}
-struct element_at {
-  FANIN_FUNCTION double operator()(std::int64_t i) const { return element(i); }
-};
-/// Of one magnitude, so that every order of additions rounds otherwise.
-struct unit_at {
-  FANIN_FUNCTION double operator()(std::int64_t i) const {
-    return static_cast<double>(mix(static_cast<std::uint64_t>(i)) >> 11) * 0x1p-53;
-  }
-};
-struct small_at {
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i) const {
-    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100);
-  }
-};
 struct in_plane {
   FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t& sum, std::int64_t& most) const {
     sum += i * j;
     most = most > i + j ? most : i + j;
-  }
-};
-
-/// A reducer of one's own, with a result and a large accumulator.
-struct mean {
-  struct sums {
-    double sum;
-    std::int64_t count;
-    char padding[72];
-  };
-  using value_type = std::int64_t;
-  using accumulator_type = sums;
-  using result_type = double;
-  FANIN_FUNCTION sums identity() const { return {}; }
-  FANIN_FUNCTION void fold(sums& acc, std::int64_t value, std::int64_t) const {
-    acc.sum += static_cast<double>(value);
-    ++acc.count;
-  }
-  FANIN_FUNCTION void join(sums& into, const sums& from) const {
-    into.sum += from.sum;
-    into.count += from.count;
-  }
-  FANIN_FUNCTION double result(const sums& acc) const {
-    return acc.count == 0 ? 0 : acc.sum / static_cast<double>(acc.count);
   }
 };
 
@@ -100,33 +55,11 @@ struct scaled {
   }
 };
 
-inline int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 /// Other draws, where the environment says so.
 inline std::uint64_t first_seed() {
   const char* const given = std::getenv("FANIN_RANKS_SEED");
   return given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
 }
-
-/// Where the parts of n indices begin, by a seed: uneven, some of them empty.
-struct own_part {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  template <class Comm>
-  own_part(std::int64_t n, const Comm& comm, std::uint64_t seed) {
-    std::vector<std::int64_t> begins{0, n};
-    for (int rank = 1; rank < comm.size(); ++rank) {
-      const std::uint64_t draw = mix(seed * 1'000 + static_cast<std::uint64_t>(rank));
-      begins.push_back(draw % 4 == 0 ? 0 : static_cast<std::int64_t>(draw / 4 % static_cast<std::uint64_t>(n + 1)));
-    }
-    std::sort(begins.begin(), begins.end());
-    begin = begins[static_cast<std::size_t>(comm.rank())];
-    end = begins[static_cast<std::size_t>(comm.rank()) + 1];
-  }
-};
 
 class devices : public ::testing::Test {
  protected:

@@ -20,62 +20,18 @@
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
 
+#include "mpi/parts.hpp"
 #include "support/data.hpp"
 
 /// Reductions over ranks: every test is run by all of them, whatever their number.
 namespace fanin_test {
 namespace {
 
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 int size_of_world() {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
 }
-
-/// Numbers of any magnitude and sign, the same on all ranks.
-double element(std::int64_t i) {
-  const std::uint64_t draw = mix(static_cast<std::uint64_t>(i));
-  return std::ldexp(static_cast<double>(draw >> 12) - 0x1p51, static_cast<int>(draw % 300) - 200);
-}
-struct element_at {
-  double operator()(std::int64_t i) const { return element(i); }
-};
-/// Of one magnitude, so that every order of additions rounds otherwise.
-struct unit_at {
-  double operator()(std::int64_t i) const {
-    return std::ldexp(static_cast<double>(mix(static_cast<std::uint64_t>(i)) >> 11), -53);
-  }
-};
-struct small_at {
-  std::int64_t operator()(std::int64_t i) const {
-    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100);
-  }
-};
-
-/// Where the parts of n indices begin, by a seed: uneven, some of them empty.
-std::vector<std::int64_t> drawn_split(std::int64_t n, int ranks, std::uint64_t seed) {
-  std::vector<std::int64_t> begins{0, n};
-  for (int rank = 1; rank < ranks; ++rank) {
-    const std::uint64_t draw = mix(seed * 1'000 + static_cast<std::uint64_t>(rank));
-    begins.push_back(draw % 4 == 0 ? 0 : static_cast<std::int64_t>(draw / 4 % static_cast<std::uint64_t>(n + 1)));
-  }
-  std::sort(begins.begin(), begins.end());
-  return begins;
-}
-struct own_part {
-  std::int64_t begin;
-  std::int64_t end;
-  own_part(std::int64_t n, const fanin::mpi& comm, std::uint64_t seed) {
-    const auto begins = drawn_split(n, comm.size(), seed);
-    begin = begins[static_cast<std::size_t>(comm.rank())];
-    end = begins[static_cast<std::size_t>(comm.rank()) + 1];
-  }
-};
 
 /// Of all ranks at once, and of groups of two and of three.
 std::vector<fanin::mpi_options> all_options() {
@@ -235,30 +191,6 @@ TEST(ranks, rounded_sums_are_joined_in_order) {
     }
   }
 }
-
-/// A reducer of one's own, with a result and a large accumulator; a mean is not the mean of means.
-struct mean {
-  struct sums {
-    double sum;
-    std::int64_t count;
-    char padding[72];
-  };
-  using value_type = std::int64_t;
-  using accumulator_type = sums;
-  using result_type = double;
-  FANIN_FUNCTION sums identity() const { return {}; }
-  FANIN_FUNCTION void fold(sums& acc, std::int64_t value, std::int64_t) const {
-    acc.sum += static_cast<double>(value);
-    ++acc.count;
-  }
-  FANIN_FUNCTION void join(sums& into, const sums& from) const {
-    into.sum += from.sum;
-    into.count += from.count;
-  }
-  FANIN_FUNCTION double result(const sums& acc) const {
-    return acc.count == 0 ? 0 : acc.sum / static_cast<double>(acc.count);
-  }
-};
 
 TEST(ranks, every_kind_of_reducer_at_once) {
   for (const auto& options : all_options()) {

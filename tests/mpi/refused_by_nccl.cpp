@@ -18,4 +18,8 @@ void use(const fanin::nccl& comm) {
   const fanin::cuda exec;
 #endif
   fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 3)), on_line{}, sum);
+#if defined(WRONG)
+  const int keys[] = {1, 1, 2};
+  fanin::over(comm, fanin::runs(exec, keys));
+#endif
 }

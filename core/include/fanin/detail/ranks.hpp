@@ -16,6 +16,7 @@
 #include <fanin/detail/destination.hpp>
 #include <fanin/detail/handed_over.hpp>
 #include <fanin/detail/label.hpp>
+#include <fanin/detail/many.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/detail/strided.hpp>
@@ -58,6 +59,16 @@ constexpr auto reducers_of_part(const Plain& plain) {
 }
 template <class Plain>
 using part_composite = decltype(detail::reducers_of_part(std::declval<const Plain&>()));
+
+/// What is taken for a range by over(communicator, range); go_over_ranks refuses those of many results, in words.
+template <class Range>
+concept range_for_ranks = index_range<Range> || range_of_many<Range> || has_runs<Range>;
+template <range_for_ranks Range>
+constexpr bool go_over_ranks() {
+  static_assert(index_range<Range>,
+                "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
+  return index_range<Range>;
+}
 
 /// An execution object whose calls go over ranks.
 template <class Way, class Exec>

@@ -407,13 +407,9 @@ struct over_mpi {
 /// devices nothing but Fanin's calls may wait for another rank's get(); nor of more than gather_up_to ranks, where
 /// messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The pending may
 /// outlive the communicator and the object; the communicator outlives what over() gives.
-template <class Range>
-  requires(detail::index_range<Range> || detail::range_of_many<Range> || detail::has_runs<Range>)
+template <detail::range_for_ranks Range>
 auto over(const mpi& comm, const Range& range) {
-  constexpr bool has_many_results = !detail::index_range<Range>;
-  static_assert(!has_many_results,
-                "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  if constexpr (!has_many_results) return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
+  if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of

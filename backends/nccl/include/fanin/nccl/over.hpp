@@ -221,14 +221,9 @@ struct over_nccl {
 /// rank_error, of an _async form from get(); of an _into form their destination stays as it was, and comm.check() says
 /// so. What kernels do wrong ends the context, and the others' patience. Objects of another device than the
 /// communicator's are invalid_argument. The communicator outlives what over() gives.
-template <class Range>
-  requires(detail::index_range<Range> || detail::range_of_many<Range>)
+template <detail::range_for_ranks Range>
 auto over(const nccl& comm, const Range& range) {
-  static_assert(!detail::range_of_many<Range>,
-                "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  if constexpr (!detail::range_of_many<Range>) {
-    return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
-  }
+  if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
 }
 
 /// The same of data: reduce(gpu, over(comm, xs), reducers...), reduce_into, reduce_async, and exact_dot and
