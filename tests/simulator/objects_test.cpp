@@ -111,7 +111,7 @@ TEST(objects, graphs) {
       std::string wrong;
       for (int k = 0; k < 4; ++k) {
         const part other(draw);
-        const int grid = draw.below(3) == 0 ? 20 + 20 * k : 4;  // workspace grows
+        const int grid = draw.below(6) == 0 ? 165 + 30 * k : 4;  // workspace, which has room for 160, grows
         if (draw.below(2) == 0) {
           wrong += compare("beside a graph", other.blocking(with_grid(gpu, grid)), other.expected());
         }
