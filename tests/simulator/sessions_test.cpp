@@ -176,7 +176,7 @@ TEST(sessions, workspace_of_a_graph_that_is_gone_may_be_too_small) {
     const rising f{3};
     { const node first(gpu, with_grid<rows::one_pass>(gpu, 2), f, 1'000); }
     const wall behind;
-    const node second(gpu, with_grid<rows::one_pass>(gpu, 60), f, 2'500);
+    const node second(gpu, with_grid<rows::one_pass>(gpu, 200), f, 2'500);  // the first one has room for 160
     second.launch(gpu);
     gpu.synchronize();
     return behind.look() + (second.out == f.sum(2'500) ? "" : "the second graph is wrong");
