@@ -198,6 +198,23 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_THROW(expect_sum(gpu.with<rows::cluster>({.grid_size = 12}), 10), fanin::invalid_argument);
 }
 
+/// Rounds are numbered by 32 bits.
+TEST(plans, a_round_of_2_to_the_31_is_refused) {
+  simulator::begin(simulator::schedule(1));
+  const fanin::cuda gpu;
+  const auto message_of = [](const auto& view) -> std::string {
+    try {
+      expect_sum(view, 10);
+    } catch (const fanin::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message_of(gpu.with<rows::one_pass>({.block_size = 1024, .grid_size = (1 << 18) + 1})),
+            "fanin: strategy one_pass cannot launch: a grid of 262145 blocks of 1024 threads has more to load at once "
+            "than 32 bits number; ask for at most 262144");
+}
+
 /// Calls of two kernels with several tunings and sizes, and what each launches.
 std::vector<fanin::cuda_launch> launches_of(const std::function<const fanin::cuda&()>& next) {
   std::vector<fanin::cuda_launch> launches;

@@ -55,11 +55,12 @@ class nccl_state;
 ///
 /// Calls over it are collective: all ranks make the same calls, with the same reducers, in the same order, together
 /// with whatever else goes over the ncclComm_t, as NCCL has it. Used by one thread at a time; made and destroyed while
-/// no stream of the device is being captured. Throws nccl_error for
-/// what NCCL says, at once or by its own looks for asynchronous errors, of which every wait asks.
+/// no stream of the device is being captured. Throws nccl_error for what NCCL says, at once or by its own looks for
+/// asynchronous errors, of which every wait asks. One that has been given up refuses every later call with state_error.
 class nccl {
  public:
-  /// Borrows a communicator, which outlives this and all results that come later. Throws invalid_argument for a null
+  /// Borrows a communicator, which outlives this and all results that come later. Where it has to be given up it is
+  /// aborted, as NCCL has no other way: whoever made it does not destroy it then. Throws invalid_argument for a null
   /// one.
   explicit nccl(ncclComm_t communicator, const nccl_options& options = {});
   /// Makes one, of `size` ranks of which this is number `rank`, on the current device. Collective, and waits for the
@@ -71,6 +72,7 @@ class nccl {
   nccl& operator=(const nccl&) = delete;
   ~nccl();
 
+  /// For all ranks of one communicator. Throws nccl_error.
   static nccl_id make_id();
 
   int rank() const noexcept;
