@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fanin/error.hpp>
+#include <fanin/mpi/exchange.hpp>
+
+#include "messages.hpp"
+#include "state.hpp"
+
+namespace fanin::detail {
+
+/// By collectives that do not wait. Words are summed up by one over all ranks. What is gathered, too, where there are
+/// no groups; else it goes from group to group, gathered up to the first rank of all, and broadcast down.
+class exchange_under_way final : public rank_exchange {
+ public:
+  exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
+      : state_{&state}, part_{std::move(part)}, join_{std::move(join)} {}
+  /// Of a part that is there.
+  exchange_under_way(mpi_state& state, rank_part part, join_parts join) : state_{&state}, join_{std::move(join)} {
+    whole_ = std::move(part);
+  }
+
+  bool is_done() override {
+    if (is_complete_ || state_ == nullptr) return true;
+    state_->require_mpi("fanin::pending::ready");
+    advance_all();
+    return is_complete_;
+  }
+  void wait() override {
+    if (is_complete_ && error_ != nullptr) std::rethrow_exception(error_);
+    if (is_complete_) return;
+    if (state_ == nullptr) refuse_what_is_gone();
+    state_->require_mpi("fanin::pending::get");
+    for (int looks = 0; !is_complete_; ++looks) {
+      if (looks > most_looks) std::this_thread::yield();
+      advance_all();
+    }
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+  /// Its communicator goes away and has not got it.
+  void abandon() noexcept { state_ = nullptr; }
+
+  bool is_complete() const noexcept { return is_complete_; }
+  /// Whether it has, now. Those of all calls before it have.
+  bool has_begun() {
+    if (has_begun_) return true;
+    if (part_ != nullptr && !part_->is_ready()) return false;
+    has_begun_ = true;
+    try {
+      if (part_ != nullptr) whole_ = std::exchange(part_, nullptr)->take();
+      begin();
+    } catch (...) {
+      error_ = std::current_exception();
+      is_complete_ = true;
+    }
+    return true;
+  }
+  /// One look; goes on to further steps where it may.
+  void look(bool may_go_on) {
+    if (is_complete_ || !is_over(of_sums_)) return;
+    while (has_gathered_ && !is_over_everywhere_) {
+      if (!is_over(of_step_)) return;
+      if (state_->is_grouped() && !may_go_on) return;
+      finish_step();
+    }
+    if (has_sums_) {
+      failed_ = static_cast<std::int64_t>(sums_[0]);
+      whole_.summed.assign(sums_.begin() + 1, sums_.end());
+    }
+    is_complete_ = true;
+  }
+
+ private:
+  [[noreturn]] static void refuse_what_is_gone() {
+    throw state_error(
+        "fanin::pending::get: the communicator of this result went away and MPI could not complete what was under way");
+  }
+  static bool is_over(MPI_Request& request) {
+    if (request == MPI_REQUEST_NULL) return true;
+    int flag = 0;
+    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    return flag != 0;
+  }
+
+  void begin() {
+    has_sums_ = !whole_.summed.empty();
+    has_gathered_ = !whole_.gathered.empty() || !has_sums_;
+    if (has_sums_) {
+      sums_ = message_to_sum(whole_);
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
+                               state_->comm(), &of_sums_),
+                "MPI_Iallreduce");
+    }
+    if (has_gathered_) {
+      mine_ = message_to_gather(whole_);
+      bytes_ = mine_.size();
+      if (state_->is_grouped()) {
+        send_up(0);
+      } else {
+        all_.resize(bytes_ * static_cast<std::size_t>(state_->size));
+        const int count = count_for_mpi(all_.size()) / state_->size;
+        check_mpi(
+            MPI_Iallgather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, state_->comm(), &of_step_),
+            "MPI_Iallgather");
+      }
+    }
+  }
+
+  void send_up(std::size_t level) {
+    group_level& group = state_->levels()[level];
+    if (group.rank == 0) all_.resize(bytes_ * static_cast<std::size_t>(group.size));
+    const int count = count_for_mpi(bytes_ * static_cast<std::size_t>(group.size)) / group.size;
+    check_mpi(MPI_Igather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, 0, group.up.get(), &of_step_),
+              "MPI_Igather");
+    level_ = level;
+  }
+  void send_down(std::size_t level) {
+    group_level& group = state_->levels()[level];
+    check_mpi(MPI_Ibcast(mine_.data(), count_for_mpi(bytes_), MPI_BYTE, 0, group.down.get(), &of_step_), "MPI_Ibcast");
+    level_ = level;
+    is_going_down_ = true;
+  }
+  void take_whole(const std::byte* message) {
+    std::uint64_t failed = 0;
+    std::memcpy(&failed, message, status_bytes);
+    failed_ = static_cast<std::int64_t>(failed);
+    whole_.gathered.assign(message + status_bytes, message + bytes_);
+    is_over_everywhere_ = true;
+  }
+  /// The step's request is over.
+  void finish_step() {
+    if (!state_->is_grouped()) {
+      join_messages(all_.data(), state_->size, bytes_, join_);
+      take_whole(all_.data());
+    } else if (is_going_down_) {
+      if (level_ == 0) {
+        take_whole(mine_.data());
+      } else {
+        send_down(level_ - 1);
+      }
+    } else {
+      group_level& group = state_->levels()[level_];
+      if (group.rank == 0) {
+        join_messages(all_.data(), group.size, bytes_, join_);
+        mine_.assign(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(bytes_));
+      }
+      if (group.rank == 0 && level_ + 1 < state_->levels().size()) {
+        send_up(level_ + 1);
+      } else {
+        send_down(level_);
+      }
+    }
+  }
+
+  mpi_state* state_;
+  std::shared_ptr<part_to_come> part_;  ///< until it has begun, unless it was there
+  join_parts join_;
+  bool has_begun_ = false;
+  bool has_sums_ = false;
+  bool has_gathered_ = false;
+  bool is_going_down_ = false;
+  bool is_over_everywhere_ = false;
+  std::atomic<bool> is_complete_ = false;  ///< set with all_states' mutex held
+  std::size_t bytes_ = 0;
+  std::size_t level_ = 0;
+  std::exception_ptr error_;  ///< of MPI's, or memory's, when it began
+  std::vector<std::uint64_t> sums_;
+  std::vector<std::byte> mine_;
+  std::vector<std::byte> all_;
+  MPI_Request of_sums_ = MPI_REQUEST_NULL;
+  MPI_Request of_step_ = MPI_REQUEST_NULL;
+};
+
+/// Of one rank, where whoever looks takes the part.
+class exchange_of_one final : public rank_exchange {
+ public:
+  explicit exchange_of_one(std::shared_ptr<part_to_come> part) : part_{std::move(part)} {}
+  bool is_done() override { return part_ == nullptr || part_->is_ready(); }
+  void wait() override {
+    if (part_ == nullptr) return;
+    whole_ = std::exchange(part_, nullptr)->take();
+    failed_ = whole_.has_failed ? 1 : 0;
+  }
+
+ private:
+  std::shared_ptr<part_to_come> part_;
+};
+
+}  // namespace fanin::detail

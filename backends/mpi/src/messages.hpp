@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fanin/error.hpp>
+#include <fanin/mpi/exchange.hpp>
+
+/// What ranks send each other.
+namespace fanin::detail {
+
+/// Messages begin with whether their rank has failed.
+inline constexpr std::size_t status_bytes = sizeof(std::uint64_t);
+
+/// Before the words that are summed up: how many have failed.
+inline std::vector<std::uint64_t> message_to_sum(const rank_part& part) {
+  std::vector<std::uint64_t> words;
+  words.reserve(1 + part.summed.size());
+  words.push_back(part.has_failed ? 1 : 0);
+  words.insert(words.end(), part.summed.begin(), part.summed.end());
+  return words;
+}
+inline std::vector<std::byte> message_to_gather(const rank_part& part) {
+  std::vector<std::byte> bytes(status_bytes + part.gathered.size());
+  const std::uint64_t status = part.has_failed ? 1 : 0;
+  std::memcpy(bytes.data(), &status, status_bytes);
+  std::copy(part.gathered.begin(), part.gathered.end(), bytes.begin() + status_bytes);
+  return bytes;
+}
+/// Of `count` messages one behind the other the first becomes what all of them together say. A join that throws is a
+/// failure, which all ranks learn of.
+inline void join_messages(std::byte* messages, int count, std::size_t bytes, const join_parts& join) {
+  std::uint64_t failed = 0;
+  std::memcpy(&failed, messages, status_bytes);
+  for (int rank = 1; rank < count; ++rank) {
+    const std::byte* const from = messages + static_cast<std::size_t>(rank) * bytes;
+    std::uint64_t status = 0;
+    std::memcpy(&status, from, status_bytes);
+    failed += status;
+    try {
+      join(messages + status_bytes, from + status_bytes);
+    } catch (...) {
+      ++failed;
+    }
+  }
+  std::memcpy(messages, &failed, status_bytes);
+}
+
+inline int count_for_mpi(std::size_t count) {
+  if (count > static_cast<std::size_t>(INT_MAX)) {
+    throw invalid_argument("fanin::mpi: the accumulators of a call have " + std::to_string(count) +
+                           " bytes, and MPI counts to 2^31 - 1");
+  }
+  return static_cast<int>(count);
+}
+
+}  // namespace fanin::detail
