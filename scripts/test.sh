@@ -47,7 +47,7 @@ done
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 ensure_packages "${tools[@]}" "${build_libraries[@]}" "${ranks[@]}" "${check_tools[@]}" "${browser[@]}"
-ensure_venv "$root/scripts/requirements.txt"
+ensure_venv "$root/scripts/requirements.txt" "$root/scripts/requirements-test.txt"
 
 passed=0
 failed=0

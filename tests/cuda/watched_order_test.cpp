@@ -49,10 +49,9 @@ void shuffle_as_warp(const Composite& c, T* lane) {
 /// watching_block::finish, in all threads of the watching block.
 template <class Composite>
 auto as_on_the_device(const Composite& c, const std::vector<typename Composite::accumulator_type>& partials,
-                      std::size_t block_size) {
+                      std::size_t block_size, std::size_t most_of_first_warp) {
   using accumulator = typename Composite::accumulator_type;
   const std::size_t others = partials.size() - 1;
-  constexpr std::size_t most_of_first_warp = 5 * 32;  // of accumulators of up to 12 bytes
   if (others <= most_of_first_warp) block_size = 32;
   std::vector<accumulator> value(block_size, c.identity());
   value[0] = partials[others];
@@ -69,6 +68,13 @@ auto as_on_the_device(const Composite& c, const std::vector<typename Composite::
   return of_warp[0];
 }
 
+struct array {
+  static constexpr bool has_vectors = true;
+};
+struct functor {
+  static constexpr bool has_vectors = false;
+};
+
 template <class Composite, class Make>
 void expect_the_same_order(const Composite& c, const Make& make) {
   for (int block_size = 32; block_size <= 1024; block_size += 32) {
@@ -76,9 +82,14 @@ void expect_the_same_order(const Composite& c, const Make& make) {
       std::vector<typename Composite::accumulator_type> partials;
       for (int k = 0; k < count; ++k) partials.push_back({make(static_cast<std::size_t>(k))});
       const auto partial = [&](int k) { return partials[static_cast<std::size_t>(k)]; };
-      const auto got = fanin::detail::join_as_watched(c, count, block_size, partial);
-      const auto expected = as_on_the_device(c, partials, static_cast<std::size_t>(block_size));
-      ASSERT_TRUE(is_same(got, expected)) << count << " blocks of " << block_size;
+      const auto size = static_cast<std::size_t>(block_size);
+      // Of accumulators of up to 12 bytes the first warp takes so many.
+      ASSERT_TRUE(is_same(fanin::detail::join_as_watched<array>(c, count, block_size, partial),
+                          as_on_the_device(c, partials, size, 5 * 32)))
+          << count << " blocks of " << block_size;
+      ASSERT_TRUE(is_same(fanin::detail::join_as_watched<functor>(c, count, block_size, partial),
+                          as_on_the_device(c, partials, size, 4 * 32)))
+          << count << " blocks of " << block_size << ", of a functor";
     }
   }
 }

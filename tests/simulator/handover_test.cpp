@@ -89,17 +89,17 @@ std::string explore_units(unsigned blocks, unsigned launches) {
                                                                  bytes_of_units, reinterpret_cast<unsigned*>(memory)};
                           const detail::contributor self{blockIdx.x, gridDim.x};
                           detail::wait_for_grid_before();
-                          const std::uint32_t number = detail::launch_number(detail::launches_before(workspace));
+                          const std::uint32_t before = detail::launches_before(workspace);
                           if (!self.finishes()) {
-                            detail::publish_partial(value::of(launch, self.index), self.index, workspace, number);
+                            detail::publish_partial(value::of(launch, self.index), self.index, workspace, before);
                             return;
                           }
                           for (unsigned block = 0; block + 1 < self.count; ++block) {  // as a lane of its own each
                             value one;
-                            while (!detail::take_partial(one, workspace.units + block * units, number)) continue;
+                            while (!detail::take_partial(one, workspace.units + block * units, before)) continue;
                             taken.push_back(one);
                           }
-                          detail::close_launch(workspace, number);
+                          detail::close_launch(workspace, before);
                         });
 }
 

@@ -19,27 +19,6 @@ __device__ inline void all_loads_first() {
 #endif
 }
 
-/// Loads a word that is needed much later, past the first-level cache: the load is under way from here on, where the
-/// compiler would put it, and the wait for it, elsewhere. when_loaded(word) is the word; nothing is computed of it
-/// before.
-template <class Word>
-__device__ Word load_ahead(const Word* from) {
-  static_assert(sizeof(Word) == 4);
-#if defined(__CUDA_ARCH__)
-  Word word;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)) : "memory");
-  return word;
-#else
-  return __ldcg(from);
-#endif
-}
-__device__ inline std::uint32_t when_loaded(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(word));
-#endif
-  return word;
-}
-
 /// Brings the line of memory around an address to the second-level cache. A hint, which waits for nothing.
 __device__ inline void prefetch_line([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)

@@ -10,6 +10,7 @@
 #include <fanin/device/block.cuh>
 #include <fanin/device/bulk_copy.cuh>
 #include <fanin/device/warp.cuh>
+#include <fanin/device/word_ahead.cuh>
 #include <fanin/reducer.hpp>
 
 namespace fanin::detail {
@@ -90,6 +91,7 @@ struct block_memory {
                combines_by_shuffle && !stays_in_spill<Strategy, Composite> ? sizeof(accumulator) : 0});
 
   struct no_copies {};
+  struct no_launches {};
   using copy_barriers =
       std::conditional_t<recipe.thread == cuda_stage::thread::bulk, copy_barrier[bulk_stages], no_copies>;
 
@@ -99,6 +101,7 @@ struct block_memory {
   [[no_unique_address]] raw_memory<(recipe.cluster_size > 1 ? recipe.cluster_size * sizeof(accumulator) : 0)>
       of_cluster;
   [[no_unique_address]] copy_barriers copies;
+  [[no_unique_address]] std::conditional_t<is_watched<Strategy, Composite>, word_ahead, no_launches> launches;
   unsigned of_grid_stage;  ///< a word of its own
 };
 

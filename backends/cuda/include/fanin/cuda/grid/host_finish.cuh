@@ -21,10 +21,12 @@ struct host_finish {
   // --- On the device
   const workspace& work;
 
-  __device__ host_finish(const workspace& of_launch, const cuda_destination<result_type>&) : work{of_launch} {}
+  __device__ host_finish(const workspace& of_launch, const cuda_destination<result_type>&,
+                         const block_memory<Strategy, Composite>&)
+      : work{of_launch} {}
 
-  template <class Partial>
-  __device__ void finish(const Partial& partial) const {
+  template <class Partial, class Source>
+  __device__ void finish(const Partial& partial, const Source&) const {
     if constexpr (partial_kind_of<Strategy, Composite> != partial_kind::of_threads) {
       if (threadIdx.x == 0) partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
     }

@@ -71,14 +71,16 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
   const cuda_destination<result_type>& destination;
   contributor self;
 
-  __device__ last_block(const workspace& of_launch, const cuda_destination<result_type>& to)
+  __device__ last_block(const workspace& of_launch, const cuda_destination<result_type>& to,
+                        const block_memory<Strategy, Composite>&)
       : work{of_launch},
         destination{to},
         self{blockIdx.x / Strategy::recipe.cluster_size, gridDim.x / Strategy::recipe.cluster_size} {
     if constexpr (starts_early) wait_for_grid_before();
   }
 
-  __device__ void finish(partial_in_registers<Strategy, Composite>& partial) const {
+  template <class Source>
+  __device__ void finish(partial_in_registers<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
       auto* const partials = partials_in<accumulator>(work.memory);
       if (!is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
@@ -90,7 +92,8 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
     if (threadIdx.x == 0) destination.deliver(partial.result());
   }
 
-  __device__ void finish(partial_in_spill<Strategy, Composite>& partial) const {
+  template <class Source>
+  __device__ void finish(partial_in_spill<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
       auto* const partials = partials_in<accumulator>(work.memory);
       if (!is_last_block_with(*partial.spill, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;

@@ -22,12 +22,14 @@ struct lone_block {
   // --- On the device
   const cuda_destination<result_type>& destination;
 
-  __device__ lone_block(const workspace&, const cuda_destination<result_type>& to) : destination{to} {
+  __device__ lone_block(const workspace&, const cuda_destination<result_type>& to,
+                        const block_memory<Strategy, Composite>&)
+      : destination{to} {
     wait_for_grid_before();
   }
 
-  template <class Partial>
-  __device__ void finish(const Partial& partial) const {
+  template <class Partial, class Source>
+  __device__ void finish(const Partial& partial, const Source&) const {
     if (threadIdx.x == 0) destination.deliver(partial.result());
   }
 

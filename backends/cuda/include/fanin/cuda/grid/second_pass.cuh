@@ -47,11 +47,12 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
   const workspace& work;
   const cuda_destination<result_type>& destination;
 
-  __device__ second_pass(const workspace& of_launch, const cuda_destination<result_type>& to)
+  __device__ second_pass(const workspace& of_launch, const cuda_destination<result_type>& to,
+                         const block_memory<Strategy, Composite>&)
       : work{of_launch}, destination{to} {}
 
-  template <class Partial>
-  __device__ void finish(const Partial& partial) const {
+  template <class Partial, class Source>
+  __device__ void finish(const Partial& partial, const Source&) const {
     if (threadIdx.x != 0) return;
     if (gridDim.x == 1) {
       destination.deliver(partial.result());

@@ -58,62 +58,71 @@ struct watching_block {
   const workspace& work;
   const cuda_destination<result_type>& destination;
   contributor self;
-  std::uint32_t before = 0;  ///< launches, where the number is needed
 
-  __device__ watching_block(const workspace& of_launch, const cuda_destination<result_type>& to)
+  __device__ watching_block(const workspace& of_launch, const cuda_destination<result_type>& to,
+                            block_memory<Strategy, Composite>& block)
       : work{of_launch},
         destination{to},
         self{blockIdx.x / Strategy::recipe.cluster_size, gridDim.x / Strategy::recipe.cluster_size} {
     wait_for_grid_before();
     if (self.count > 1 && !destination.takes_partials) {
-      if (threadIdx.x == 0 || self.finishes()) before = launches_before(work.memory);
-      if (self.finishes()) prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
+      if (self.finishes()) {
+        prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
+      } else if (threadIdx.x == 0) {
+        block.launches.load(work.memory.launches);
+      }
     }
   }
 
-  __device__ void finish(partial_in_registers<Strategy, Composite>& partial) const {
+  template <class Source>
+  __device__ void finish(partial_in_registers<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
       if (destination.takes_partials) {
         if (threadIdx.x == 0) destination.post(partial.value, self.index);
         return;
       }
-      const std::uint32_t number = launch_number(before);
       if (!self.finishes()) {
-        if (threadIdx.x == 0) publish_partial(partial.value, self.index, work.memory, number);
+        if (threadIdx.x == 0)
+          publish_partial(partial.value, self.index, work.memory, partial.block.launches.when_loaded());
         return;
       }
+      const std::uint32_t launches = launches_before(work.memory);
       // Thread 0 starts from the block's own.
       if (threadIdx.x != 0) partial.value = partial.c.identity();
       const auto take = [&](const accumulator& from, unsigned) { partial.c.join(partial.value, from); };
-      if (Strategy::recipe.block == cuda_stage::block::warp_shuffle && self.count - 1 <= watched_at_once<accumulator>) {
+      if (Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
+          self.count - 1 <= watched_at_once<accumulator, Source>) {
         if (threadIdx.x < warp_size) {
-          for_few_watched<accumulator>(self, work.memory, number, take);
+          for_few_watched<accumulator, Source>(self, work.memory, launches, take);
           combine_in_warp(partial.c, partial.value);
         }
       } else {
-        for_watched<accumulator>(self, work.memory, number, take);
+        for_watched<accumulator>(self, work.memory, launches, take);
         combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
                                                                             blockDim.x);
       }
       if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
-      close_launch(work.memory, number);
+      close_launch(work.memory, launches);
       return;
     }
     if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
   }
 
-  __device__ void finish(partial_parcel<Strategy, Composite>& partial) const {
-    const std::uint32_t number = launch_number(before);
+  template <class Source>
+  __device__ void finish(partial_parcel<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
       const left_spills<accumulator> left(work.values, gridDim.x);
       if (!self.finishes()) {
-        if (threadIdx.x < warp_size) publish(partial, left, number);
+        if (threadIdx.x < warp_size) publish(partial, left);
         return;
       }
-      gather_parcels(partial, left, number);
+      const std::uint32_t launches = launches_before(work.memory);
+      gather_parcels(partial, left, launches);
+      if (threadIdx.x == 0) destination.deliver(partial.result());
+      close_launch(work.memory, launches);
+      return;
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
-    if (self.count > 1) close_launch(work.memory, number);
   }
 
   // --- On the host
@@ -136,7 +145,7 @@ struct watching_block {
       if (posts.blocks > 0) {
         session.wait(mailbox, payload, posts.blocks * mailbox_words(sizeof(accumulator)));
         const auto partial = [&](int k) { return from_payload<accumulator>(payload, k); };
-        return c.result(join_as_watched(c, posts.blocks, posts.block_size, partial));
+        return c.result(join_as_watched<Source>(c, posts.blocks, posts.block_size, partial));
       }
     }
     session.wait(mailbox, payload, result_words);
@@ -145,26 +154,27 @@ struct watching_block {
 
  private:
   /// By the block's first warp: hands over its parcel, lane 0's, and the spill where something is there.
-  __device__ void publish(const partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
-                          std::uint32_t number) const {
+  __device__ void publish(const partial_parcel<Strategy, Composite>& partial,
+                          const left_spills<accumulator>& left) const {
     if (of_lane_0(partial.is_in_spill(partial.parcel))) {
       copy_by_threads(left.of_block + self.index, *partial.spill, threadIdx.x, warp_size);
       __syncwarp();
       if (threadIdx.x == 0) __threadfence();
     }
-    if (threadIdx.x == 0) publish_partial(partial.parcel, self.index, work.memory, number);
+    if (threadIdx.x == 0)
+      publish_partial(partial.parcel, self.index, work.memory, partial.block.launches.when_loaded());
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
   __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
-                                 std::uint32_t number) const {
+                                 std::uint32_t launches) const {
     using parcel_type = typename Composite::parcel_type;
     unsigned& blocks_that_left = partial.block.of_grid_stage;
     if (threadIdx.x == 0) blocks_that_left = 0;
     __syncthreads();
 
     if (threadIdx.x != 0) partial.clear();
-    for_watched<parcel_type>(self, work.memory, number, [&](parcel_type& parcel, unsigned block) {
+    for_watched<parcel_type>(self, work.memory, launches, [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
@@ -210,7 +220,7 @@ struct watching_block {
                                                                        : bytes_of_threads<Strategy, accumulator>(plan);
     workspace_of<Strategy, Composite> work;
     using travelling = partial_of<Strategy, Composite>;
-    work.memory = units_memory(session, std::max<std::size_t>(largest_grid, watched_at_once<travelling>) *
+    work.memory = units_memory(session, std::max<std::size_t>(largest_grid, most_watched_at_once<travelling>) *
                                             static_cast<std::size_t>(tagged_units(sizeof(travelling))));
     if (values > 0) work.values = session.workspace(cuda_session::partials::plain, values).partials;
     work.chunks = plan.chunks;
