@@ -259,6 +259,14 @@ TEST_F(nccl_ranks, graphs) {
   cudaGraphDestroy(graph);
 }
 
+struct counting {
+  std::int64_t* calls;
+  FANIN_FUNCTION double operator()(double sum) const {
+    ++*calls;
+    return sum;
+  }
+};
+
 /// A part that is refused, of all forms; an _into form leaves its destination, and check() tells.
 TEST_F(nccl_ranks, a_part_that_fails) {
   const auto comm = make_comm();
@@ -301,6 +309,25 @@ TEST_F(nccl_ranks, a_part_that_fails) {
       EXPECT_THROW(comm->check(), fanin::rank_error);
     }
     EXPECT_NO_THROW(comm->check());  // it has been told
+
+    // What finishes is not called.
+    const std::vector<std::int64_t> none{0};
+    auto calls = copy_of<std::int64_t>(gpu, none);
+    const auto finish = fanin::finished(counting{calls.data()}, fanin::sum<double>{});
+    refused([&] { (void)fanin::reduce(gpu, data, finish); });
+    auto finished_later = fanin::reduce_async(gpu, data, finish);
+    refused([&] { (void)finished_later.get(); });
+    try {
+      fanin::reduce_into(to, gpu, data, finish);
+    } catch (const fanin::invalid_argument&) {
+      EXPECT_TRUE(fails);
+    }
+    gpu.synchronize();
+    EXPECT_EQ(value_of(calls), 0);
+    EXPECT_EQ(value_of(out), 7);
+    if (!fails) {
+      EXPECT_THROW(comm->check(), fanin::rank_error);
+    }
     EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), fanin::sum<double>{}), 6.0 * comm->size());
     EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), fanin::exact_sum<double>{}), 6.0 * comm->size());
   }

@@ -38,24 +38,14 @@ void check_cuda_of_nccl(cudaError_t code, const char* function) {
 
 class nccl_state : public std::enable_shared_from_this<nccl_state> {
  public:
-  nccl_state(ncclComm_t communicator, bool owns, const nccl_options& chosen) : options{chosen}, comm{communicator} {
-    owns_ = owns;
+  nccl_state(ncclComm_t communicator, const nccl_options& chosen) : options{chosen}, comm{communicator} {
     if (comm == nullptr) throw invalid_argument("fanin::nccl: the communicator is null");
-    try {
-      check_nccl(ncclCommUserRank(comm, &rank), "ncclCommUserRank", comm);
-      check_nccl(ncclCommCount(comm, &size), "ncclCommCount", comm);
-      check_nccl(ncclCommCuDevice(comm, &device), "ncclCommCuDevice", comm);
-      void* memory = nullptr;
-      check_cuda_of_nccl(cudaHostAlloc(&memory, sizeof(std::uint64_t), cudaHostAllocMapped), "cudaHostAlloc");
-      std::memset(memory, 0, sizeof(std::uint64_t));
-      failures_ = static_cast<std::uint64_t*>(memory);
-      void* of_device = nullptr;
-      check_cuda_of_nccl(cudaHostGetDevicePointer(&of_device, memory, 0), "cudaHostGetDevicePointer");
-      failures_of_device = static_cast<std::uint64_t*>(of_device);
-    } catch (...) {
-      release();
-      throw;
-    }
+    begin();
+  }
+  /// With a communicator of its own, which ends with it.
+  nccl_state(const ncclUniqueId& id, int of_rank, int of_ranks, const nccl_options& chosen)
+      : options{chosen}, comm{initialised(id, of_rank, of_ranks)}, owns_{true} {
+    begin();
   }
   nccl_state(const nccl_state&) = delete;
   nccl_state& operator=(const nccl_state&) = delete;
@@ -105,6 +95,29 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   std::uint64_t* failures_of_device = nullptr;
 
  private:
+  static ncclComm_t initialised(const ncclUniqueId& id, int of_rank, int of_ranks) {
+    ncclComm_t made = nullptr;
+    check_nccl(ncclCommInitRank(&made, of_ranks, id, of_rank), "ncclCommInitRank");
+    return made;
+  }
+  /// A constructor that throws has no destructor.
+  void begin() {
+    try {
+      check_nccl(ncclCommUserRank(comm, &rank), "ncclCommUserRank", comm);
+      check_nccl(ncclCommCount(comm, &size), "ncclCommCount", comm);
+      check_nccl(ncclCommCuDevice(comm, &device), "ncclCommCuDevice", comm);
+      void* memory = nullptr;
+      check_cuda_of_nccl(cudaHostAlloc(&memory, sizeof(std::uint64_t), cudaHostAllocMapped), "cudaHostAlloc");
+      std::memset(memory, 0, sizeof(std::uint64_t));
+      failures_ = static_cast<std::uint64_t*>(memory);
+      void* of_device = nullptr;
+      check_cuda_of_nccl(cudaHostGetDevicePointer(&of_device, memory, 0), "cudaHostGetDevicePointer");
+      failures_of_device = static_cast<std::uint64_t*>(of_device);
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
   void give_up() noexcept {
     if (!std::exchange(is_given_up_, true)) static_cast<void>(ncclCommAbort(comm));
   }
@@ -204,9 +217,7 @@ std::shared_ptr<nccl_state> make_state(const nccl_id& id, int rank, int size, co
   ncclUniqueId unique;
   static_assert(sizeof(unique) == sizeof(id));
   std::memcpy(&unique, id.data(), sizeof(unique));
-  ncclComm_t comm = nullptr;
-  check_nccl(ncclCommInitRank(&comm, size, unique, rank), "ncclCommInitRank");
-  return std::make_shared<nccl_state>(comm, true, options);
+  return std::make_shared<nccl_state>(unique, rank, size, options);
 }
 
 }  // namespace
@@ -214,7 +225,7 @@ std::shared_ptr<nccl_state> make_state(const nccl_id& id, int rank, int size, co
 }  // namespace detail
 
 nccl::nccl(ncclComm_t communicator, const nccl_options& options)
-    : state_{std::make_shared<detail::nccl_state>(communicator, false, options)} {}
+    : state_{std::make_shared<detail::nccl_state>(communicator, options)} {}
 nccl::nccl(const nccl_id& id, int rank, int size, const nccl_options& options)
     : state_{detail::make_state(id, rank, size, options)} {}
 nccl::~nccl() = default;

@@ -29,11 +29,20 @@ struct nccl_destination {
   std::uint64_t* failures;
   cuda_destination<nccl_answer<Result>> answer;
 
-  __device__ void deliver(const Result& result, std::uint64_t failed) const {
+  __device__ void deliver(const Result& result) const {
     if (out == nullptr) {
-      answer.deliver({result, failed});
-    } else if (failed == 0) {
+      answer.deliver({result, 0});
+    } else {
       *out = result;
+    }
+  }
+  /// There is no result.
+  __device__ void refuse(std::uint64_t failed) const {
+    if (out == nullptr) {
+      alignas(nccl_answer<Result>) unsigned char bytes[sizeof(nccl_answer<Result>)] = {};
+      auto& none = *reinterpret_cast<nccl_answer<Result>*>(bytes);
+      none.failed = failed;
+      answer.deliver(none);
     } else if (failures != nullptr) {
       *static_cast<volatile std::uint64_t*>(failures) = failed;
     }
@@ -62,11 +71,10 @@ __global__ void __launch_bounds__(32)
       return value;
     }
   };
-  accumulators joined = message::is_sum || failed != 0 ? c.identity() : of_rank(0);
-  if (failed == 0) {
-    for (int rank = message::is_sum ? 0 : 1; rank < count; ++rank) c.join(joined, of_rank(rank));
-  }
-  destination.deliver(c.result(joined), failed);
+  if (failed != 0) return destination.refuse(failed);  // nothing of the user's is called
+  accumulators joined = message::is_sum ? c.identity() : of_rank(0);
+  for (int rank = message::is_sum ? 0 : 1; rank < count; ++rank) c.join(joined, of_rank(rank));
+  destination.deliver(c.result(joined));
 }
 
 template <class Composite>
