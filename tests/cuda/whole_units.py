@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""whole.py CUBIN: whether every tagged unit is loaded by one instruction, as they are written.
+"""whole_units.py CUBIN: whether every tagged unit is stored and loaded by one instruction.
 
 A unit's tag says that its other words are there, too, only if all come at once. PTX asks for that, but of a load of
-which parts are never looked at ptxas makes several. Besides the units, a block loads one word so: how many launches there were.
+which parts are never looked at ptxas makes several. Besides the units, a block loads one word so: how many launches there
+were.
 """
 
 import importlib.util
@@ -29,18 +30,25 @@ def main():
         return SKIPPED
     code = subprocess.run([tool, "-c", sys.argv[1]], capture_output=True, text=True, check=True).stdout
     kernel = None
-    loads = {}
+    found = {}
     for line in code.splitlines():
         section = re.match(r"\.section\s+\.text\.(\w+)|^\.text\.(\w+):", line)
         if section:
             kernel = section[1] or section[2]
-        elif kernel and "LDG" in line and "STRONG.GPU" in line:
-            wide, narrow = loads.get(kernel, (0, 0))
-            loads[kernel] = (wide + 1, narrow) if ".128" in line else (wide, narrow + 1)
-    wrong = [f"{name}: {wide} whole, {narrow} of less" for name, (wide, narrow) in loads.items() if narrow > 1 or wide == 0]
+            found.setdefault(kernel, dict.fromkeys(("loads", "short loads", "stores", "short stores"), 0))
+        access = re.search(r"\b(LDG|STG)\.\S*STRONG\.GPU", line)
+        if kernel and access:
+            what = "loads" if access[1] == "LDG" else "stores"
+            found[kernel][what if ".128" in access[0] else "short " + what] += 1
+    watching = {name: count for name, count in found.items() if any(count.values())}
+    wrong = [
+        f"{name}: {count}"
+        for name, count in watching.items()
+        if count["loads"] == 0 or count["stores"] == 0 or count["short loads"] > 1 or count["short stores"] > 0
+    ]
     print("\n".join(wrong))
-    print(f"{len(loads)} kernels, {sum(wide for wide, _ in loads.values())} loads of whole units")
-    return 1 if wrong or len(loads) < 12 else 0
+    print(f"{len(watching)} kernels, {sum(count['loads'] for count in watching.values())} loads of whole units")
+    return 1 if wrong or len(watching) < 12 else 0
 
 
 sys.exit(main())
