@@ -97,7 +97,7 @@ struct watching_block {
           combine_in_warp(partial.c, partial.value);
         }
       } else {
-        for_watched<accumulator>(self, work.memory, launches, take);
+        for_watched<accumulator>(self, work.memory, launches, 0, take);
         combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
                                                                             blockDim.x);
       }
@@ -173,20 +173,28 @@ struct watching_block {
     if (threadIdx.x == 0) blocks_that_left = 0;
     __syncthreads();
 
-    if (threadIdx.x != 0) partial.clear();
-    for_watched<parcel_type>(self, work.memory, launches, [&](parcel_type& parcel, unsigned block) {
+    // Thread 0 holds the block's own. Of the others each takes one, and mostly joins nothing to it, which takes its
+    // time.
+    bool holds = threadIdx.x == 0;
+    if (!holds) partial.clear();
+    for_watched<parcel_type>(self, work.memory, launches, 1, [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
       }
-      partial.join(parcel);
+      if (holds) {
+        partial.join(parcel);
+      } else {
+        partial.parcel = parcel;
+        holds = true;
+      }
     });
     __syncthreads();
     if (blocks_that_left > 0) {
       const auto spill_of = [&](unsigned k) -> const auto& { return left.of_block[left.blocks[k]]; };
       partial.join_spills(spill_of, blocks_that_left);
     }
-    partial.combine(self.count - 1);
+    partial.combine(self.count);
   }
 
   /// How many blocks of a launch write to the mailbox, for the host to join; 0 where the watching block does.
