@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "simulator/schedules.hpp"
 #include "simulator/seeds.hpp"
+#include "support/user_reducers.hpp"
 
 /// Sizes that schedules which are drawn seldom have, or are too small for.
 namespace simulator_test {
@@ -102,6 +104,24 @@ TEST(edges, both_forms_give_the_same_bits) {
       const float got = fanin::parallel_reduce(fanin::range(view, n), f, fanin::sum<float>{});
       gpu.synchronize();
       return compared(got, out);
+    });
+  });
+}
+
+/// A thread of the watching block joins parcels of which the later ones are of a lower scale.
+TEST(edges, more_parcels_than_threads) {
+  std::vector<std::int64_t> elements(70 * 32);
+  std::int64_t expected = 0;
+  for (std::size_t k = 0; k < elements.size(); ++k) {
+    elements[k] = static_cast<std::int64_t>(1 + fanin_test::mix(k) % 64) * (k < elements.size() / 2 ? 1'024 : 1);
+    expected += elements[k];
+  }
+  const std::span<const std::int64_t> xs(elements);
+  for_each_seed(4, [&](std::uint64_t seed) {
+    return run_seed(seed, [&](choices&, std::string&) -> std::string {
+      const fanin::cuda gpu;
+      const auto view = gpu.with<fanin::cuda_strategy::one_pass>({.block_size = 32, .grid_size = 70});
+      return compared(fanin::reduce(view, xs, fanin_test::handed_sum{}), expected);
     });
   });
 }

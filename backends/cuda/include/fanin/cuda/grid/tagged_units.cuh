@@ -33,7 +33,8 @@ inline constexpr std::uint32_t is_published = 0x80000000u;
 /// The unit of three words. Its tag is made of them, too, so that whoever looks at it looks at all of it: of a load of
 /// which parts are never looked at ptxas makes several, and some may come before the unit is written and others after.
 __device__ inline tagged_unit make_unit(const std::uint32_t* word, std::uint32_t launches) {
-  return {{word[0], word[1], word[2]}, word[0] ^ word[1] ^ word[2] ^ launches ^ is_published};
+  const std::uint32_t some[] = {settled(word[0]), settled(word[1]), settled(word[2])};
+  return {{some[0], some[1], some[2]}, some[0] ^ some[1] ^ some[2] ^ launches ^ is_published};
 }
 /// Not by a comparison with launches ^ is_published: the compiler would compute that before it loads the unit, and wait
 /// for the number.
