@@ -19,13 +19,6 @@ __device__ inline void all_loads_first() {
 #endif
 }
 
-/// The same word at each use from here on. What an object's gaps hold is not said: of two uses of such a word the
-/// compiler may take different registers.
-__device__ inline std::uint32_t settled(std::uint32_t word) {
-  asm volatile("" : "+r"(word));
-  return word;
-}
-
 /// Brings the line of memory around an address to the second-level cache. A hint, which waits for nothing.
 __device__ inline void prefetch_line([[maybe_unused]] const void* address) {
 #if defined(__CUDA_ARCH__)

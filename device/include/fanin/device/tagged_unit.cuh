@@ -12,6 +12,11 @@ struct tagged_unit {
   std::uint32_t tag;
 };
 
+/// The same word at each use from here on; by a warp's first lane alone. What an object's gaps hold is not said: of two
+/// uses of such a word a compiler takes what it likes, ptxas also behind an empty assembly. An instruction has one
+/// result.
+__device__ inline std::uint32_t settled_in_first_lane(std::uint32_t word) { return __shfl_sync(1U, word, 0); }
+
 __device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
   const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
   const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];

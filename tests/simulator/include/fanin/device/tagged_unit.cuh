@@ -13,6 +13,8 @@ struct tagged_unit {
   std::uint32_t tag;
 };
 
+inline std::uint32_t settled_in_first_lane(std::uint32_t word) { return word; }
+
 inline void store_unit(tagged_unit* to, const tagged_unit& unit, simulator::place here = simulator::place::current()) {
   simulator::store_relaxed_16(to, &unit, here);
 }

@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <fanin/cuda/grid/watched_order.hpp>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/detail/exact_limbs.hpp>
 #include <fanin/device/memory.cuh>
+#include <fanin/device/tagged_unit.cuh>
 #include <fanin/device/warp.cuh>
+#include <fanin/tuple.hpp>
 
 /// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
 /// carries 12 bytes of the result and the launch's tag, and is written and read as a whole. How many launches there
@@ -30,11 +34,19 @@ __device__ inline std::uint32_t launches_before(const watched_memory& memory) { 
 /// 0, which is what fresh memory gives.
 inline constexpr std::uint32_t is_published = 0x80000000u;
 
-/// The unit of three words. Its tag is made of them, too, so that whoever looks at it looks at all of it: of a load of
-/// which parts are never looked at ptxas makes several, and some may come before the unit is written and others after.
+/// Types all of whose bytes are set: no gaps between members, and none that somebody leaves as it is.
+template <class T>
+inline constexpr bool is_whole = std::is_arithmetic_v<T>;
+template <class... Ts>
+inline constexpr bool is_whole<tuple<Ts...>> = (is_whole<Ts> && ...) && sizeof(tuple<Ts...>) == (sizeof(Ts) + ...);
+template <int Limbs>
+inline constexpr bool is_whole<exact_limbs<Limbs>> = true;
+
+/// The unit of three words, which are settled. Its tag is made of them, too, so that whoever looks at it looks at all
+/// of it: of a load of which parts are never looked at ptxas makes several, and some may come before the unit is
+/// written and others after.
 __device__ inline tagged_unit make_unit(const std::uint32_t* word, std::uint32_t launches) {
-  const std::uint32_t some[] = {settled(word[0]), settled(word[1]), settled(word[2])};
-  return {{some[0], some[1], some[2]}, some[0] ^ some[1] ^ some[2] ^ launches ^ is_published};
+  return {{word[0], word[1], word[2]}, word[0] ^ word[1] ^ word[2] ^ launches ^ is_published};
 }
 /// Not by a comparison with launches ^ is_published: the compiler would compute that before it loads the unit, and wait
 /// for the number.
@@ -54,12 +66,16 @@ __device__ void prefetch_partials(const watched_memory& memory, unsigned blocks)
   }
 }
 
-/// Hands this block's partial result over. Called by one thread.
+/// Hands this block's partial result over. Called by thread 0.
 template <class T>
 __device__ void publish_partial(const T& value, unsigned index, const watched_memory& memory, std::uint32_t launches) {
   constexpr int units = tagged_units(sizeof(T));
   std::uint32_t word[units * 3] = {};
   memcpy(word, &value, sizeof(T));
+  if constexpr (!is_whole<T>) {
+#pragma unroll
+    for (std::uint32_t& one : word) one = settled_in_first_lane(one);
+  }
   tagged_unit* const to = memory.units + std::size_t{index} * units;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
