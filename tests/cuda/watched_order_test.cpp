@@ -14,12 +14,15 @@
 #endif
 
 #include <fanin/cuda/catalogue.hpp>
+#include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/grid/watching_block.cuh>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/launch.cuh>
 #include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/exact_limbs.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/tuple.hpp>
 
 #include "support/data.hpp"
 #include "support/same.hpp"
@@ -104,6 +107,14 @@ TEST(cuda_watched_order, of_sums) {
   expect_the_same_order(fanin::detail::make_composite(fanin::sum<double>{}),
                         [](std::size_t k) { return element<double>(data::huge_and_tiny, k, 0); });
 }
+
+/// Values whose words are settled before a unit's tag is made of them are all but those that have no bytes but theirs.
+using fanin::detail::is_whole;
+static_assert(is_whole<fanin::tuple<float>> && is_whole<fanin::tuple<double, std::int64_t>> &&
+              is_whole<fanin::tuple<bool>>);
+static_assert(is_whole<fanin::tuple<fanin::detail::exact_limbs<4>, double>>);
+static_assert(!is_whole<fanin::tuple<float, double>> && !is_whole<fanin::tuple<std::int64_t, float>>);
+static_assert(!is_whole<fanin::tuple<fanin::value_index<float>>> && !is_whole<fanin::tuple<std::complex<float>>>);
 
 /// What is left to the host: only joins that are the device's bit by bit.
 template <class... Reducer>
