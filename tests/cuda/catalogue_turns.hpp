@@ -7,9 +7,10 @@
 
 /// Every row of a list with every grid stage that has a meaning, in turns on one object and its workspace: blocking, in
 /// the stream's order, and as a graph, whose workspace goes on to the next graph. In the data every word of 32 bits is
-/// the same small number, and so it is in what the stages leave in workspace: each may pass for a launch's number, a
-/// ticket or a count, and a launch that takes another's words for its own gives a wrong sum. The kernels are those that
-/// catalogue_rows.hpp instantiates.
+/// the same small number, and so it is in what the stages leave in workspace: each may pass for how many launches there
+/// were, a ticket or a count (not for a tagged unit, whose words give 2^31 more than that by exclusive or: the
+/// simulator's sessions.workspace_of_a_graph_that_is_gone_is_as_new has such values), and a launch that takes another's
+/// words for its own gives a wrong sum. The kernels are those that catalogue_rows.hpp instantiates.
 namespace fanin_test {
 
 /// One object, a destination, and elements of which every launch takes another number than the one before.

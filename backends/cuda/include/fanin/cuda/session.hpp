@@ -148,7 +148,7 @@ class cuda_session {
   /// What partial results are in workspace: one kind must not pass for the other.
   enum class partials {
     plain,     ///< accumulators as they are
-    tagged,    ///< in units that carry the launch's number
+    tagged,    ///< in units that are tagged by the launch's number
     of_ranks,  ///< what ranks hand each other: its first 8 bytes stay zeros
   };
 

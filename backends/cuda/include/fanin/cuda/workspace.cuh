@@ -18,7 +18,7 @@ struct contributor {
 };
 
 /// Where the blocks of a launch leave tagged units. Nothing else is ever written there: a later launch takes every 16
-/// bytes for a unit, and of values left there one may equal its number. Hence a type of its own, which no stage can
+/// bytes for a unit, and values left there may pass for one of its own. Hence a type of its own, which no stage can
 /// take for memory of values; launches of all kinds may share it, as the tag is a unit's last word in each.
 struct watched_memory {
   tagged_unit* units = nullptr;
