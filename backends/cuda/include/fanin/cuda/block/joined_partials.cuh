@@ -52,14 +52,15 @@ __device__ void join_partials_in_block(const R& reducer, typename gathering_t<R>
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
 
-  if (warp < warps) join_partials_in_warp(reducer, partial, spill);
-  if (warps > 1) {
-    if (lane == 0 && warp < warps) of_warp[warp] = partial;
+#pragma unroll 1
+  for (unsigned holding = warps;; holding = 1) {
+    if (warp < holding) join_partials_in_warp(reducer, partial, spill);
+    if (holding == 1) break;
+    if (lane == 0 && warp < holding) of_warp[warp] = partial;
     __syncthreads();
     if (warp == 0) {
       partial = partial_type{};
-      if (lane < warps) partial = of_warp[lane];
-      join_partials_in_warp(reducer, partial, spill);
+      if (lane < holding) partial = of_warp[lane];
     }
   }
   __syncthreads();

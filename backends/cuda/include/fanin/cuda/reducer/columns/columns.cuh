@@ -33,7 +33,7 @@ class exact_columns {
  public:
   using accumulator = typename Numbers::accumulator;
   using value_type = typename Numbers::value_type;
-  using limbs = exact_limbs<Numbers::limbs>;
+  using limbs = typename table_sums<Numbers>::limbs;
 
   __device__ explicit exact_columns(accumulator& spill) : spill_{&spill} {}
 

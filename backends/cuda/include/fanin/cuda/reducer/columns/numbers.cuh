@@ -91,7 +91,7 @@ struct floats {
 struct floats_in_pieces : floats {
   static constexpr int rows = 20;
   static constexpr int lowest = -149;
-  static constexpr int limbs = 4;
+  static constexpr int limbs = 8;
   static constexpr int warps_of_table = 2;
   static constexpr int most_numbers = 126;
   static constexpr unsigned lanes_of_row = 8;
@@ -134,7 +134,7 @@ struct sums_of_doubles : narrow_pieces {
   static constexpr bool loads_ahead = false;
   static constexpr int rows = 134;
   static constexpr int lowest = -1074;
-  static constexpr int limbs = 5;
+  static constexpr int limbs = 8;
   static constexpr unsigned infinity = 0x7ff0'0000;
 
   __device__ static unsigned magnitude(double x) { return upper_word(x) & no_sign_bit; }
@@ -160,7 +160,7 @@ struct products_of_floats : narrow_pieces {
   static constexpr bool loads_ahead = true;
   static constexpr int rows = 37;
   static constexpr int lowest = -298;
-  static constexpr int limbs = 6;
+  static constexpr int limbs = 8;
   static constexpr unsigned infinity = 0x7f80'0000;
 
   __device__ static unsigned magnitude(const value_type& of) {
@@ -191,7 +191,7 @@ struct products_of_doubles : narrow_pieces {
   static constexpr bool loads_ahead = true;
   static constexpr int rows = 265;
   static constexpr int lowest = -2148;
-  static constexpr int limbs = 6;
+  static constexpr int limbs = 8;
   static constexpr unsigned infinity = 0x7ff0'0000;
 
   __device__ static unsigned magnitude(const value_type& of) {

@@ -15,9 +15,10 @@ namespace fanin::detail {
 template <class Numbers>
 class table_sums {
  public:
-  using limbs = exact_limbs<Numbers::limbs>;
   /// Digits that a sum of rows can have.
   static constexpr int digits = Numbers::rows / 2 + 2;
+  static constexpr bool all_fit = digits < Numbers::limbs;
+  using limbs = exact_limbs<Numbers::limbs, all_fit>;
   static_assert(digits <= Numbers::rows);
 
   __device__ table_sums(unsigned char* table, unsigned bytes_of_row) : table_{table}, bytes_of_row_{bytes_of_row} {}
@@ -36,25 +37,19 @@ class table_sums {
   /// By one warp, of which lane 0 gets it; what does not fit goes to the spill.
   template <class Accumulator>
   __device__ limbs sum(Accumulator& spill) const {
-    constexpr int rounds = (digits + static_cast<int>(warp_size) - 1) / static_cast<int>(warp_size);
-    unsigned lowest = digits;
-    unsigned end = 0;
-    unrolled<rounds>([&](int r) {
-      const unsigned j = static_cast<unsigned>(r) * warp_size + threadIdx.x;
-      const bool is_there = j < digits && of_digit(static_cast<int>(j < digits ? j : 0)) != 0;
-      lowest = is_there && j < lowest ? j : lowest;
-      end = is_there ? j + 1 : end;
-    });
-    lowest = least_in_warp(lowest);
-    end = most_in_warp(end);
     limbs sum;
-    if (end == 0 || take(sum, static_cast<int>(lowest), static_cast<int>(end))) return sum;
+    if constexpr (all_fit) {
+      take(sum, 0, digits);
+    } else {
+      const auto [lowest, end] = digits_that_are_not_zero();
+      if (lowest >= end || take(sum, lowest, end)) return sum;
 #pragma unroll 1
-    for (unsigned j = lowest + threadIdx.x; j < end; j += warp_size) {
-      spill.add_value_shared(of_digit(static_cast<int>(j)), Numbers::lowest + bits_of_digit * static_cast<int>(j));
+      for (int j = lowest + static_cast<int>(threadIdx.x); j < end; j += warp_size) {
+        spill.add_value_shared(of_digit(j), Numbers::lowest + bits_of_digit * j);
+      }
+      sum = {};
+      sum.is_in_spill = 1;
     }
-    sum = {};
-    sum.is_in_spill = 1;
     return sum;
   }
 
@@ -71,29 +66,47 @@ class table_sums {
            (sum_of(2 * j - 1) >> 16 & whole) + (sum_of(2 * j - 3) >> 48);
   }
 
+  struct places {
+    int lowest;
+    int end;
+  };
+  /// All lanes of the warp get it.
+  __device__ places digits_that_are_not_zero() const {
+    constexpr int rounds = (digits + static_cast<int>(warp_size) - 1) / static_cast<int>(warp_size);
+    unsigned lowest = digits;
+    unsigned end = 0;
+    unrolled<rounds>([&](int r) {
+      const unsigned j = static_cast<unsigned>(r) * warp_size + threadIdx.x;
+      const bool is_there = j < digits && of_digit(static_cast<int>(j < digits ? j : 0)) != 0;
+      lowest = is_there && j < lowest ? j : lowest;
+      end = is_there ? j + 1 : end;
+    });
+    return {static_cast<int>(least_in_warp(lowest)), static_cast<int>(most_in_warp(end))};
+  }
+
   /// The digits lowest, ..., end - 1; false where the last limb does not take those above it.
   __device__ bool take(limbs& sum, int lowest, int end) const {
-    constexpr std::int64_t mask = 0xffff'ffff;
-    constexpr std::int64_t most_above = 1 << 19;
+    constexpr std::int64_t most = std::int64_t{1} << limbs::room;
     constexpr int above = 3;  // where there is but the sign of a sum
     constexpr int count = Numbers::limbs;
     const auto found = [&](int k) { return lowest + k < end ? of_digit(lowest + k) : 0; };
-    std::int64_t last = 0;
-    bool fits = end - lowest <= count + above;
-    unrolled<above + 1>([&](int k) {
-      fits = fits && last < most_above && last >= -most_above;
-      last =
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(last) << bits_of_digit) + found(count - 1 + above - k);
-    });
     std::int64_t carried = 0;
     unrolled<count - 1>([&](int k) {
       carried += found(k);
-      sum.limb[k] = carried & mask;
+      sum.limb[k] = static_cast<std::uint32_t>(carried);
       carried >>= bits_of_digit;
     });
-    sum.limb[count - 1] = last + carried;
-    sum.unit = Numbers::lowest + bits_of_digit * lowest;
-    return fits;
+    std::int64_t last = 0;
+    bool fits = end - lowest <= count + above;
+    unrolled<above + 1>([&](int k) {
+      fits = fits && last < most && last >= -most;
+      last =
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(last) << bits_of_digit) + found(count - 1 + above - k);
+    });
+    last += carried;
+    sum.limb[count - 1] = static_cast<std::uint32_t>(last);
+    sum.unit = static_cast<std::int16_t>(Numbers::lowest + bits_of_digit * lowest);
+    return fits && last < most && last >= -most;
   }
 
   unsigned char* table_;

@@ -20,7 +20,7 @@ namespace fanin::detail {
 struct floats_by_row : floats {
   static constexpr int rows = 16;
   static constexpr int lowest = -150;
-  static constexpr int limbs = 4;
+  static constexpr int limbs = 11;
 };
 
 /// Of floats: a column is a thread's own, and a place is a double, to which 4095 numbers are added without rounding:
