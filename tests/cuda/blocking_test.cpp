@@ -59,6 +59,78 @@ TEST_F(cuda_blocking, several_reducers_are_those_of_the_into_form) {
   check_every_grid<double>(fanin::sum<double>{}, fanin::min_loc<double>{});
 }
 
+/// Values whose gaps nobody sets: a word and a byte in 16 bytes; a byte, a gap, two bytes, a gap, 8 bytes.
+struct alignas(16) word_and_byte {
+  std::uint32_t word;
+  std::uint8_t byte;
+  friend bool operator==(const word_and_byte&, const word_and_byte&) = default;
+};
+struct with_gaps {
+  std::uint8_t byte;
+  std::uint16_t two;
+  std::uint64_t eight;
+  friend bool operator==(const with_gaps&, const with_gaps&) = default;
+};
+FANIN_FUNCTION void add_to(word_and_byte& into, const word_and_byte& from) {
+  into.word += from.word;
+  into.byte = static_cast<std::uint8_t>(into.byte + from.byte);
+}
+FANIN_FUNCTION void add_to(with_gaps& into, const with_gaps& from) {
+  into.byte = static_cast<std::uint8_t>(into.byte + from.byte);
+  into.two = static_cast<std::uint16_t>(into.two + from.two);
+  into.eight += from.eight;
+}
+FANIN_FUNCTION void set_to(word_and_byte& value, std::uint64_t i) {
+  value.word = static_cast<std::uint32_t>(i * 2'654'435'761u);
+  value.byte = static_cast<std::uint8_t>(i % 251);
+}
+FANIN_FUNCTION void set_to(with_gaps& value, std::uint64_t i) {
+  value.byte = static_cast<std::uint8_t>(i % 251);
+  value.two = static_cast<std::uint16_t>(i * 40'503u);
+  value.eight = i * 0x9e37'79b9'7f4a'7c15u;
+}
+template <class T>
+struct member_sums {
+  using value_type = T;
+  FANIN_FUNCTION T identity() const {
+    T value;
+    set_to(value, 0);
+    return value;
+  }
+  FANIN_FUNCTION void join(T& into, const T& from) const { add_to(into, from); }
+};
+template <class T>
+struct member_values {
+  FANIN_FUNCTION T operator()(std::int64_t i) const {
+    T value;
+    set_to(value, static_cast<std::uint64_t>(i));
+    return value;
+  }
+};
+
+template <class T>
+void expect_values_with_gaps(fanin::cuda& gpu, const char* type) {
+  const member_sums<T> by;
+  T expected = by.identity();
+  std::int64_t done = 0;
+  destination<T, fanin::cuda> out(gpu);
+  for (const std::int64_t n : {0, 1, 31, 32, 33, 127, 129, 255, 300, 511, 1'023, 4'097, 20'000, 200'001}) {
+    for (; done < n; ++done) add_to(expected, member_values<T>{}(done));
+    const auto range = fanin::range(gpu, n);
+    EXPECT_EQ(fanin::parallel_reduce(range, member_values<T>{}, by), expected) << type << ", n = " << n;
+    EXPECT_EQ(fanin::parallel_reduce_async(range, member_values<T>{}, by).get(), expected) << type << ", n = " << n;
+    fanin::parallel_reduce_into(out.pointer(), range, member_values<T>{}, by);
+    EXPECT_EQ(out.get(), expected) << type << ", n = " << n;
+  }
+}
+TEST_F(cuda_blocking, values_with_gaps) {
+  fanin::cuda gpu;
+  for (int k = 0; k < 20; ++k) {
+    expect_values_with_gaps<word_and_byte>(gpu, "a word and a byte");
+    expect_values_with_gaps<with_gaps>(gpu, "a byte, two, eight");
+  }
+}
+
 /// A sum modulo a number that stands in device memory: only a device can join. Its other members have names that
 /// Fanin's own reducers and composites use.
 struct sum_modulo {

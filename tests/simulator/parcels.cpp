@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -39,6 +40,13 @@ std::vector<call> calls_of_parcels() {
       calls, list<rows::one_pass>{}, "an exact sum of doubles",
       as_array<double>{std::make_shared<const std::vector<double>>(floats->begin(), floats->begin() + 1'500)},
       fanin::exact_sum<double>{});
+  auto wide = std::make_shared<std::vector<double>>(floats->begin(), floats->begin() + 1'500);
+  for (std::size_t k = 0; k < wide->size(); ++k) {
+    (*wide)[k] = std::ldexp((*wide)[k], 200 * (static_cast<int>(k % 5) - 2));
+  }
+  add_calls<stages::own>(calls, list<rows::one_pass, rows::finished_by<rows::one_pass, grid::last_block>>{},
+                         "an exact sum of doubles of all magnitudes", as_array<double>{wide},
+                         fanin::exact_sum<double>{});
   auto infinite = std::make_shared<std::vector<float>>(floats->begin(), floats->begin() + 1'500);
   for (const std::size_t k : {300U, 700U, 1'400U}) (*infinite)[k] = -std::numeric_limits<float>::infinity();
   add_calls<stages::own>(calls, list<rows::one_pass>{}, "an exact sum of infinities", as_array<float>{infinite},

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <fanin/cuda/session.hpp>
+#include <fanin/cuda/settled_words.cuh>
 
 namespace fanin::detail {
 
@@ -24,12 +24,12 @@ struct cuda_destination {
     }
   }
 
-  /// Writes `value` as the mailbox's item number `index`.
+  /// Writes `value` as the mailbox's item number `index`. By a warp's first lane.
   template <class T>
   __device__ void post(const T& value, unsigned index) const {
     constexpr int words = mailbox_words(sizeof(T));
     std::uint32_t word[words] = {};
-    memcpy(word, &value, sizeof(T));
+    settled_words(value, word);
     volatile std::uint64_t* const to = mailbox.words + std::size_t{index} * words;
 #pragma unroll(words <= 16 ? words : 1)
     for (int k = 0; k < words; ++k) to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];

@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include <fanin/cuda/grid/watched_order.hpp>
+#include <fanin/cuda/settled_words.cuh>
 #include <fanin/cuda/workspace.cuh>
-#include <fanin/detail/exact_limbs.hpp>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/tagged_unit.cuh>
 #include <fanin/device/warp.cuh>
-#include <fanin/tuple.hpp>
 
 /// How partial results pass from block to block without a fence, an atomic or a ticket: in 16-byte units, each of which
 /// carries 12 bytes of the result and the launch's tag, and is written and read as a whole. How many launches there
@@ -33,14 +31,6 @@ __device__ inline std::uint32_t launches_before(const watched_memory& memory) { 
 /// What the words of a unit that was written in the launch before which there were so many give by exclusive or: never
 /// 0, which is what fresh memory gives.
 inline constexpr std::uint32_t is_published = 0x80000000u;
-
-/// Types all of whose bytes are set: no gaps between members, and none that somebody leaves as it is.
-template <class T>
-inline constexpr bool is_whole = std::is_arithmetic_v<T>;
-template <class... Ts>
-inline constexpr bool is_whole<tuple<Ts...>> = (is_whole<Ts> && ...) && sizeof(tuple<Ts...>) == (sizeof(Ts) + ...);
-template <int Limbs>
-inline constexpr bool is_whole<exact_limbs<Limbs>> = true;
 
 /// The unit of three words, which are settled. Its tag is made of them, too, so that whoever looks at it looks at all
 /// of it: of a load of which parts are never looked at ptxas makes several, and some may come before the unit is
@@ -71,11 +61,7 @@ template <class T>
 __device__ void publish_partial(const T& value, unsigned index, const watched_memory& memory, std::uint32_t launches) {
   constexpr int units = tagged_units(sizeof(T));
   std::uint32_t word[units * 3] = {};
-  memcpy(word, &value, sizeof(T));
-  if constexpr (!is_whole<T>) {
-#pragma unroll
-    for (std::uint32_t& one : word) one = settled_in_first_lane(one);
-  }
+  settled_words(value, word);
   tagged_unit* const to = memory.units + std::size_t{index} * units;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
@@ -151,15 +137,15 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
   }
 }
 
-/// Opens memory to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
-/// When the tags are used up, after 2^31 launches, every unit is cleared, so that none of an earlier round passes for a
-/// new one.
+/// Opens memory to the next launch; by the watching block, when its thread 0 holds what all others gathered. When the
+/// tags are used up, after 2^31 launches, every unit is cleared, so that none of an earlier round passes for a new one:
+/// by the first warp, since thread 0 may have raised the number before another warp asked for it.
 __device__ inline void close_launch(const watched_memory& memory, std::uint32_t launches) {
+  if (threadIdx.x >= warp_size) return;
   ++launches;
   if (launches == is_published) {
-    __syncthreads();
     auto* const words = reinterpret_cast<std::uint32_t*>(memory.units);
-    for (std::size_t k = threadIdx.x; k < memory.bytes / 4; k += blockDim.x) words[k] = 0;
+    for (std::size_t k = threadIdx.x; k < memory.bytes / 4; k += warp_size) words[k] = 0;
     launches = 0;
   }
   if (threadIdx.x == 0) *memory.launches = launches;

@@ -68,8 +68,8 @@ struct watching_block {
     if (self.count > 1 && !destination.takes_partials) {
       if (self.finishes()) {
         prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
-      } else if (threadIdx.x == 0) {
-        block.launches.load(work.memory.launches);
+      } else if (threadIdx.x == 0 && blockIdx.x % Strategy::recipe.cluster_size == 0) {
+        block.launches.load(work.memory.launches);  // by the block that hands over
       }
     }
   }
