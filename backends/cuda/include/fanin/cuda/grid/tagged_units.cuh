@@ -137,15 +137,16 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
   }
 }
 
-/// Opens memory to the next launch; by the watching block, when its thread 0 holds what all others gathered. When the
-/// tags are used up, after 2^31 launches, every unit is cleared, so that none of an earlier round passes for a new one:
-/// by the first warp, since thread 0 may have raised the number before another warp asked for it.
+/// Opens memory to the next launch; by the whole watching block, when its thread 0 holds what all others gathered.
+/// When the tags are used up, after 2^31 launches, every unit is cleared, so that none of an earlier round passes for a
+/// new one. (Where the first warp watches alone, another one may ask for the number after thread 0 has raised it, in
+/// the launch before: then it clears units that have been taken, and waits for no thread that has ended.)
 __device__ inline void close_launch(const watched_memory& memory, std::uint32_t launches) {
-  if (threadIdx.x >= warp_size) return;
   ++launches;
   if (launches == is_published) {
+    __syncthreads();
     auto* const words = reinterpret_cast<std::uint32_t*>(memory.units);
-    for (std::size_t k = threadIdx.x; k < memory.bytes / 4; k += warp_size) words[k] = 0;
+    for (std::size_t k = threadIdx.x; k < memory.bytes / 4; k += blockDim.x) words[k] = 0;
     launches = 0;
   }
   if (threadIdx.x == 0) *memory.launches = launches;
