@@ -112,7 +112,8 @@ TEST(cuda_watched_order, of_sums) {
 using fanin::detail::is_whole;
 static_assert(is_whole<fanin::tuple<float>> && is_whole<fanin::tuple<double, std::int64_t>> &&
               is_whole<fanin::tuple<bool>>);
-static_assert(is_whole<fanin::tuple<fanin::detail::exact_limbs<4>, double>>);
+static_assert(is_whole<fanin::tuple<fanin::detail::exact_limbs<11, true>, double>>);
+static_assert(!is_whole<fanin::tuple<fanin::detail::exact_limbs<8>, double>>);
 static_assert(!is_whole<fanin::tuple<float, double>> && !is_whole<fanin::tuple<std::int64_t, float>>);
 static_assert(!is_whole<fanin::tuple<fanin::value_index<float>>> && !is_whole<fanin::tuple<std::complex<float>>>);
 
