@@ -84,6 +84,12 @@ TEST(exact_limbs, are_rounded_once) {
   expect_that_they_are_rounded_once<4>();
   expect_that_they_are_rounded_once<8>();
   expect_that_they_are_rounded_once<11>();
+  for (int shift = 0; shift < 4; ++shift) {  // with nothing below, where a negative one's carry goes through
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{-3}, -(std::int64_t{1} << 20)}) {
+      const limbs number = of(value, 0, shift);
+      EXPECT_EQ(number.rounded<double>(), worth(number)) << value << " at " << shift;
+    }
+  }
   limbs least;  // whose magnitude has a bit more than it may have
   least.limb[3] = 0x8000'0000;
   EXPECT_EQ(least.rounded<double>(), -0x1p127);

@@ -75,7 +75,14 @@ std::vector<std::vector<T>> telling_arrays(std::size_t n) {
   std::vector<T> high_alone(n), high_and_low(n);
   high_alone[0] = high_and_low[0] = high;
   high_and_low[n - 1] = std::numeric_limits<T>::denorm_min();
-  return {same, narrow, wide, cancelling, tiny, one_large, high_alone, high_and_low};
+  std::vector<std::vector<T>> all{same, narrow, wide, cancelling, tiny, one_large, high_alone, high_and_low};
+  // With nothing between, and so far apart that what is above the limbs would be shifted out of 64 bits.
+  for (const int digits : {9, 10}) {
+    if (std::numeric_limits<T>::max_exponent < 32 * digits) break;
+    all.emplace_back(n)[0] = T{1};
+    all.back()[n - 1] += std::ldexp(T{3}, 32 * digits);
+  }
+  return all;
 }
 
 template <class T>
