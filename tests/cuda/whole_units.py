@@ -3,8 +3,8 @@
 
 A unit's tag says that its other words are there, too, only if all come at once. PTX asks for that, but of a load of
 which parts are never looked at ptxas makes several. Besides the units, a block loads one word so: how many launches there
-were. Words of values with gaps, as counted_min's, go through a shuffle before a tag is made of them; those of others do
-not.
+were. Words of values with gaps, as counted_min's, go through a shuffle before a tag is made of them, and before they
+go to the host, which is all that a lone block does; those of others do not.
 """
 
 import importlib.util
@@ -50,9 +50,18 @@ def main():
         if count["loads"] == 0 or count["stores"] == 0 or count["short loads"] > 1 or count["short stores"] > 0
         or (count["settled"] >= 3) != ("counted_min" in name)
     ]
+    lone = {name: count for name, count in found.items() if "5alone" in name}
+    wrong += [
+        f"{name}, to the host: {count}"
+        for name, count in lone.items()
+        if (count["settled"] >= 3) != ("counted_min" in name)
+    ]
     print("\n".join(wrong))
-    print(f"{len(watching)} kernels, {sum(count['loads'] for count in watching.values())} loads of whole units")
-    return 1 if wrong or len(watching) < 12 else 0
+    print(
+        f"{len(watching)} kernels, {sum(count['loads'] for count in watching.values())} loads of whole units; "
+        f"{len(lone)} lone blocks"
+    )
+    return 1 if wrong or len(watching) < 12 or len(lone) < 6 else 0
 
 
 sys.exit(main())

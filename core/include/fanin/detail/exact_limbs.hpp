@@ -24,7 +24,7 @@ struct exact_limbs {
   static constexpr int words_of_lanes = (width * Limbs - width + 26) / 27 + 2;
 
   std::uint32_t limb[Limbs] = {};
-  std::int16_t unit = 0;
+  std::int16_t unit = 0;         ///< of what a block drained; lanes that hold nothing have none, and are never lane 0
   std::int16_t is_in_spill = 0;  ///< whether something is not here but in an accumulator
 
   /// The unit, if there is anything of it.
