@@ -77,15 +77,15 @@ json row_to_json(const row& r, const ways& all) {
   json out = json::array({number_of(r.who, r.how, all)});
   if (r.fault.empty()) {
     const interval mean = geometric_mean(r.series_us);
-    out.push_back(rounded(r.time_us, 7));
+    out.push_back(rounded(r.time_us, 5));
     out.push_back(rounded(mean.mean, 4));
-    out.push_back(within_percent(mean, 3));
+    out.push_back(within_percent(mean, 2));
   } else {
     out.insert(out.end(), {nullptr, nullptr, nullptr});
   }
   json ratios = json::array();
   for (const peer_ratio& ratio : r.ratios) {
-    ratios.push_back({number_of(ratio.peer, r.how, all), rounded(ratio.times.mean, 5), within_percent(ratio.times, 4)});
+    ratios.push_back({number_of(ratio.peer, r.how, all), rounded(ratio.times.mean, 4), within_percent(ratio.times, 2)});
   }
   out.push_back(std::move(ratios));
   if (r.input < 0 && r.fault.empty()) return out;

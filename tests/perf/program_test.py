@@ -137,7 +137,7 @@ class Json(Runs):
             # The least of two, and their mean: the other is as far above it. Of two series the bounds are far apart.
             self.assertLessEqual(row["time_us"], row["mean_us"] * 1.001)
             deviation = math.log(row["mean_us"] / row["time_us"])
-            self.assertAlmostEqual(math.log(row["high_us"] / row["mean_us"]), 12.7062 * deviation, delta=0.02)
+            self.assertAlmostEqual(math.log(row["high_us"] / row["mean_us"]), 12.7062 * deviation, delta=0.07)  # bounds have two digits
             self.assertTrue(math.isclose(row["low_us"] * row["high_us"], row["mean_us"] ** 2))
             arrays = 2 if row["operation"] == "dot" else 1
             size = 4 if row["type"] == "i32" else 8
