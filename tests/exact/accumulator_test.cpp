@@ -234,6 +234,61 @@ TEST(exact_accumulator, the_same_bytes_for_every_order_and_split) {
   }
 }
 
+/// What one hands another in few words, and no word behind them.
+template <class Accumulator>
+int add_by_packing(Accumulator& into, const Accumulator& from) {
+  constexpr std::uint32_t untouched = 0xabcd'ef01;
+  std::array<std::uint32_t, Accumulator::most_packed_words + 1> words;
+  words.fill(untouched);
+  const int count = from.pack(words.data());
+  EXPECT_EQ(words.back(), untouched);
+  EXPECT_EQ(into.add_packed(words.data()), count);
+  return count;
+}
+
+TEST(exact_accumulator, packed_sums_are_the_same) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::array<exact_accumulator, 4> part;
+    std::array<exact_product_accumulator, 4> product;
+    std::vector<double> x = of_all_exponents<double>(seed % 40, seed);
+    if (seed % 5 == 0) x.push_back(infinity);
+    if (seed % 7 == 0) x.push_back(-infinity);
+    if (seed % 11 == 0) x.push_back(nan);
+    if (seed % 3 == 0) x.insert(x.end(), 4, -largest);
+    if (seed % 4 == 0) x.insert(x.end(), 4, largest);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      part[(i * 7 + seed) % 4].add(x[i]);
+      product[(i * 5 + seed) % 4].add_product(x[i], x[x.size() - 1 - i]);
+    }
+    exact_accumulator packed;
+    exact_accumulator merged;
+    exact_product_accumulator packed_product;
+    exact_product_accumulator merged_product;
+    for (std::size_t i = 0; i < 4; ++i) {
+      add_by_packing(packed, part[i]);
+      merged.merge(part[i]);
+      add_by_packing(packed_product, product[i]);
+      merged_product.merge(product[i]);
+    }
+    ASSERT_EQ(packed.serialise(), merged.serialise()) << seed;
+    ASSERT_TRUE(bits(packed.value()) == bits(merged.value())) << seed;
+    ASSERT_EQ(packed_product.serialise(), merged_product.serialise()) << seed;
+  }
+  exact_accumulator none;
+  EXPECT_EQ(add_by_packing(none, exact_accumulator{}), 1);
+  EXPECT_EQ(none.serialise(), exact_accumulator{}.serialise());
+  EXPECT_EQ(add_by_packing(none, of({1.0})), 2);
+  EXPECT_EQ(add_by_packing(none, of({-1.0})), 2);
+  EXPECT_EQ(none.serialise(), exact_accumulator{}.serialise());
+  exact_accumulator top;  // 2^62 of the largest
+  top.add_value(-(std::int64_t{1} << 62), 1024);
+  exact_accumulator twice;
+  add_by_packing(twice, top);
+  add_by_packing(twice, top);
+  top.merge(top);
+  EXPECT_EQ(twice.serialise(), top.serialise());
+}
+
 TEST(exact_accumulator, bytes_are_what_the_document_says) {
   const auto bytes = of({1.0, -infinity}).serialise();
   ASSERT_EQ(bytes.size(), 288U);

@@ -57,12 +57,17 @@ class basic_exact_accumulator {
 
   /// Adds value * 2^exponent exactly; the exponent is not below lowest_exponent, and there are digits for the product.
   FANIN_FUNCTION void add_value(std::int64_t value, int exponent) {
-    add_digits_of<detail::own_digits>(value, exponent);
+    add_value_of_few(value, exponent);
     settle();
+  }
+  /// The same of a few, up to 2^20, between other additions.
+  FANIN_FUNCTION void add_value_of_few(std::int64_t value, int exponent) {
+    add_digits_of<detail::own_digits>(value, exponent);
   }
 
   /// Adds what another one holds, which may be this one.
   FANIN_FUNCTION void merge(const basic_exact_accumulator& from) {
+    FANIN_DETAIL_ROLLED
     for (int i = 0; i < Limbs; ++i) limb_[i] += from.limb_[i];
     positive_infinities_ = positive_infinities_ != 0 || from.positive_infinities_ != 0 ? 1 : 0;
     negative_infinities_ = negative_infinities_ != 0 || from.negative_infinities_ != 0 ? 1 : 0;
@@ -74,6 +79,7 @@ class basic_exact_accumulator {
   /// 2^62; and whether there were infinities and NaN.
   FANIN_FUNCTION void add_digits(const std::int64_t (&digit)[Limbs], bool has_positive_infinity,
                                  bool has_negative_infinity, bool has_nan) {
+    FANIN_DETAIL_ROLLED
     for (int i = 0; i < Limbs; ++i) limb_[i] += digit[i];
     if (has_positive_infinity) positive_infinities_ = 1;
     if (has_negative_infinity) negative_infinities_ = 1;
@@ -110,6 +116,51 @@ class basic_exact_accumulator {
     std::copy_n(canonical.limb_, Limbs, all.begin());
     for (unsigned flag = 0; flag < 3; ++flag) all[Limbs + flag] = canonical.flags() >> flag & 1;
     return all;
+  }
+
+  /// The sum as few 32-bit words, for ranks to hand each other: which digits follow, from the lowest that is not 0 to
+  /// the last that the sign does not tell, then these; and whether there were infinities and NaN. Gives how many.
+  static constexpr int most_packed_words = Limbs + 2;
+  FANIN_FUNCTION int pack(std::uint32_t* words) const {
+    int lowest = Limbs;
+    int end_if_positive = 0;
+    int end_if_negative = 0;
+    std::int64_t carry = 0;
+    const auto see = [&](int i, std::uint32_t digit) {
+      words[1 + i] = digit;
+      if (digit != 0 && lowest == Limbs) lowest = i;
+      if (digit != 0) end_if_positive = i + 1;
+      if (digit != 0xffff'ffff) end_if_negative = i + 1;
+    };
+    FANIN_DETAIL_ROLLED
+    for (int i = 0; i < Limbs - 1; ++i) {
+      carry += limb_[i];
+      see(i, static_cast<std::uint32_t>(carry & digit_mask));
+      carry >>= digit_bits;
+    }
+    carry += limb_[Limbs - 1];
+    see(Limbs - 1, static_cast<std::uint32_t>(carry & digit_mask));
+    see(Limbs, static_cast<std::uint32_t>(carry >> digit_bits & digit_mask));
+    const bool is_negative = carry < 0;
+    const int end = is_negative ? end_if_negative : end_if_positive;
+    const int count = end > lowest ? end - lowest : 0;
+    FANIN_DETAIL_ROLLED
+    for (int k = 0; k < count; ++k) words[1 + k] = words[1 + lowest + k];
+    words[0] = static_cast<std::uint32_t>(lowest) | static_cast<std::uint32_t>(count) << 8 | flags() << 16 |
+               (is_negative ? 1U : 0U) << 19;
+    return 1 + count;
+  }
+  /// Adds what pack() gave, of up to 2^31 sums. Gives how many words that was.
+  FANIN_FUNCTION int add_packed(const std::uint32_t* words) {
+    const auto lowest = static_cast<int>(words[0] & 0xff);
+    const auto count = static_cast<int>(words[0] >> 8 & 0xff);
+    FANIN_DETAIL_ROLLED
+    for (int k = 0; k < count; ++k) add_at(lowest + k, words[1 + k]);
+    if ((words[0] >> 19 & 1) != 0) add_at(lowest + count, -1);
+    if ((words[0] >> 16 & 1) != 0) positive_infinities_ = 1;
+    if ((words[0] >> 17 & 1) != 0) negative_infinities_ = 1;
+    if ((words[0] >> 18 & 1) != 0) nans_ = 1;
+    return 1 + count;
   }
 
   /// The same bytes for the same elements in any order, on every machine.
@@ -255,6 +306,15 @@ class basic_exact_accumulator {
     if (high != 0) fanin::atomic_fetch_add(limb_[i + 1], high);
   }
 
+  /// The last digit is as wide as two.
+  FANIN_FUNCTION void add_at(int digit, std::int64_t value) {
+    if (digit < Limbs) {
+      limb_[digit] += value;
+    } else if (digit == Limbs) {
+      limb_[Limbs - 1] += value << digit_bits;
+    }
+  }
+
   template <class Mode>
   FANIN_FUNCTION void add_digits_of(std::int64_t value, int exponent) {
     const auto at = static_cast<unsigned>(exponent - Lowest);
@@ -323,16 +383,20 @@ class basic_exact_accumulator {
 
   /// After an element of this object's own thread.
   FANIN_FUNCTION void settle() {
-    constexpr std::int32_t often = 1 << 26;
+    constexpr std::int32_t often = 1 << 26;  // far from overflow, with what is added and not counted
     if (++pending_ >= often) carry();
   }
 
   /// Afterwards all digits but the top one are in 0 .. 2^32 - 1, which is the one way to write the number.
   FANIN_FUNCTION void carry() {
+    std::int64_t carried = 0;
+    FANIN_DETAIL_ROLLED
     for (int i = 0; i < Limbs - 1; ++i) {
-      limb_[i + 1] += limb_[i] >> digit_bits;
-      limb_[i] &= digit_mask;
+      carried += limb_[i];
+      limb_[i] = carried & digit_mask;
+      carried >>= digit_bits;
     }
+    limb_[Limbs - 1] += carried;
     pending_ = 0;
   }
 

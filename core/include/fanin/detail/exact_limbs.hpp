@@ -104,7 +104,7 @@ struct exact_limbs {
   /// Adds it to an accumulator of the thread's own.
   template <class Accumulator>
   FANIN_FUNCTION void add_to(Accumulator& own) const {
-    for_values([&](std::int64_t value, int exponent) { own.add_value(value, exponent); });
+    for_values([&](std::int64_t value, int exponent) { own.add_value_of_few(value, exponent); });
   }
 
   /// The number, rounded once.

@@ -59,6 +59,12 @@ struct part_of_products {
       backend<Exec>::reduce_into(handle, nullptr, out, 0, count, products, c);
     });
   }
+  template <class Composite>
+  auto later(const Composite& c) const {
+    return over_all([&](std::int64_t count, const auto& products, const auto&) {
+      return backend<Exec>::reduce_async(handle, nullptr, 0, count, products, c);
+    });
+  }
 
  private:
   template <class Run>
