@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call over ranks with a GPU costs, from call to result on every rank: over MPI, over NCCL where it is, and
-// beside CUB, a copy and a collective. Run by mpirun; ranks may share a GPU, but for NCCL's.
+// What a call over ranks with a GPU costs: from call to result on every rank, over MPI, over NCCL where it is, and
+// beside CUB, a copy and a collective; and as nodes of graphs, over NCCL, beside CUB and ncclAllReduce. Run by mpirun;
+// ranks may share a GPU, but for NCCL's.
 #include <cuda_runtime_api.h>
 #include <mpi.h>
 
@@ -19,22 +20,20 @@
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
 #if FANIN_PERF_HAS_NCCL
+#include <nccl.h>
+
 #include <fanin/nccl/from_mpi.hpp>
 #include <fanin/nccl/over.hpp>
 #endif
 
 #include "measure.hpp"
+#include "nodes.hpp"
 
 namespace {
 
+using fanin_perf_ranks::check;
 using fanin_perf_ranks::contender;
 using fanin_perf_ranks::element;
-
-void check(cudaError_t code) {
-  if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s\n", cudaGetErrorString(code));
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /// CUB's sum of the part, copied to pinned memory, and MPI's of all.
 class cub_and_mpi {
@@ -123,6 +122,92 @@ int run(std::int64_t elements, const std::string& path) {
   return fanin_perf_ranks::report(all, path, comm.size(), elements) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+#if FANIN_PERF_HAS_NCCL
+
+template <class T>
+class cub_sum {
+ public:
+  cub_sum(std::int64_t elements, cudaStream_t stream) : elements_{elements}, stream_{stream} {
+    check(cub::DeviceReduce::Sum(nullptr, bytes_, static_cast<const T*>(nullptr), static_cast<T*>(nullptr), elements_));
+    check(cudaMalloc(&workspace_, bytes_));
+  }
+  cub_sum(const cub_sum&) = delete;
+  cub_sum& operator=(const cub_sum&) = delete;
+  ~cub_sum() { cudaFree(workspace_); }
+  void enqueue(const T* data, T* out) const {
+    std::size_t bytes = bytes_;
+    check(cub::DeviceReduce::Sum(workspace_, bytes, data, out, elements_, stream_));
+  }
+
+ private:
+  std::int64_t elements_;
+  cudaStream_t stream_;
+  void* workspace_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+template <class T>
+bool run_nodes(std::int64_t elements, const std::string& path) {
+  int rank = 0;
+  int ranks = 0;
+  int gpus = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  check(cudaGetDeviceCount(&gpus));
+  if (ranks > gpus) {
+    if (rank == 0) std::printf("No nodes: NCCL's ranks have a GPU each, and there are %d\n", gpus);
+    return true;
+  }
+  check(cudaSetDevice(rank));
+  const fanin::cuda gpu;
+  const fanin_perf_ranks::slices<T> data(elements, rank);
+  T* const all = data.data(0);
+  const fanin_perf_ranks::small_element value{data.first(0, rank)};
+  fanin::parallel_for(
+      fanin::range(gpu, data.all_elements()), FANIN_LAMBDA(std::int64_t i) { all[i] = static_cast<T>(value(i)); });
+  gpu.synchronize();
+  const auto once = fanin::nccl_from_mpi(MPI_COMM_WORLD, {.exchanges_alone = true});
+  const auto thrice = fanin::nccl_from_mpi(MPI_COMM_WORLD, {.exchanges_alone = true, .one_launch = false});
+  if (rank == 0) std::printf("%s\n", once->is_one_launch() ? "calls are one launch" : "calls are several launches");
+  const cub_sum<T> cub(elements, gpu.stream());
+  const auto span = [&](std::int64_t slice) {
+    return std::span<const T>(data.data(slice), static_cast<std::size_t>(elements));
+  };
+  const auto over = [&](const fanin::nccl& comm, const auto& reducer) {
+    return [&gpu, &comm, span, reducer](std::int64_t slice, void* out) {
+      fanin::reduce_into(static_cast<T*>(out), gpu, fanin::over(comm, span(slice)), reducer);
+    };
+  };
+  const auto alone = [&](const auto& reducer) {
+    return [&gpu, span, reducer](std::int64_t slice, void* out) {
+      fanin::reduce_into(static_cast<T*>(out), gpu, span(slice), reducer);
+    };
+  };
+  constexpr ncclDataType_t type = sizeof(T) == 4 ? ncclFloat32 : ncclFloat64;
+  const auto cub_and_nccl = [&](std::int64_t slice, void* out) {
+    cub.enqueue(data.data(slice), static_cast<T*>(out));
+    if (ncclAllReduce(out, out, 1, type, ncclSum, once->get(), gpu.stream()) != ncclSuccess) {
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  };
+  std::vector<fanin_perf_ranks::node> nodes{
+      {"CUB, ncclAllReduce", true, cub_and_nccl},
+      {"fanin sum", true, over(*once, fanin::sum<T>{})},
+      {"fanin sum, by NCCL's kernels", true, over(*thrice, fanin::sum<T>{})},
+      {"fanin exact_sum", true, over(*once, fanin::exact_sum<T>{})},
+      {"fanin exact_sum, by NCCL's kernels", true, over(*thrice, fanin::exact_sum<T>{})},
+      {"CUB, one GPU", false,
+       [&](std::int64_t slice, void* out) { cub.enqueue(data.data(slice), static_cast<T*>(out)); }},
+      {"fanin sum, one GPU", false, alone(fanin::sum<T>{})},
+      {"fanin exact_sum, one GPU", false, alone(fanin::exact_sum<T>{})}};
+  fanin_perf_ranks::measure_nodes(nodes, data, ranks, gpu.stream());
+  std::vector<contender> report;
+  for (const auto& one : nodes) report.push_back({one.name, {}, one.times});
+  return fanin_perf_ranks::report(report, path, ranks, elements);
+}
+
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -130,12 +215,24 @@ int main(int argc, char** argv) {
   CLI::App app("Reductions over ranks with GPUs, run by mpirun: medians, on rank 0");
   std::int64_t elements = 1 << 20;
   std::string path;
-  app.add_option("--elements", elements, "doubles of a rank")->check(CLI::Range(1, 1 << 22));
+  app.add_option("--elements", elements, "elements of a rank: doubles, up to 2^22 but for nodes")
+      ->check(CLI::Range(1, 1 << 28));
+#if FANIN_PERF_HAS_NCCL
+  std::string nodes;
+  app.add_option("--nodes", nodes, "nodes of graphs instead of calls: over f32 or f64")
+      ->check(CLI::IsMember({"f32", "f64"}));
+#endif
   app.add_option("--json", path, "where to write the medians, too");
   int status = EXIT_FAILURE;
   try {
     app.parse(argc, argv);
-    status = run(elements, path);
+#if FANIN_PERF_HAS_NCCL
+    if (!nodes.empty()) {
+      const bool is_written = nodes == "f32" ? run_nodes<float>(elements, path) : run_nodes<double>(elements, path);
+      status = is_written ? EXIT_SUCCESS : EXIT_FAILURE;
+    } else
+#endif
+      status = run(elements, path);
   } catch (const CLI::ParseError& error) {
     status = app.exit(error);
   }

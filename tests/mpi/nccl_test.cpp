@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -37,12 +38,14 @@
 namespace fanin_test {
 namespace {
 
-constexpr fanin::nccl_options through_nccl{.patience = std::chrono::minutes(1), .exchanges_alone = true};
+fanin::nccl_options through_nccl{.patience = std::chrono::minutes(1), .exchanges_alone = true};
 
-class nccl_ranks : public devices {
+/// In one launch, where ranks reach each other's memory, and by NCCL's own kernels.
+class nccl_ranks : public devices, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     devices::SetUp();
+    through_nccl.one_launch = GetParam();
     if (IsSkipped()) return;
 #if !FANIN_TEST_ON_SIMULATOR
     int gpus = 0;
@@ -65,7 +68,7 @@ held<T, fanin::cuda> part_of(const fanin::cuda& gpu, const std::vector<T>& all, 
                                                          static_cast<std::size_t>(part.end - part.begin)));
 }
 
-TEST_F(nccl_ranks, exact_sums_have_the_same_bits) {
+TEST_P(nccl_ranks, exact_sums_have_the_same_bits) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   const fanin::exact_sum<double> sum;
@@ -94,7 +97,7 @@ TEST_F(nccl_ranks, exact_sums_have_the_same_bits) {
 }
 
 /// Negative sums, infinities and NaN, of which words count.
-TEST_F(nccl_ranks, exact_sums_of_special_values) {
+TEST_P(nccl_ranks, exact_sums_of_special_values) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -114,7 +117,7 @@ TEST_F(nccl_ranks, exact_sums_of_special_values) {
   EXPECT_EQ(sum(largest, -largest), 0);
 }
 
-TEST_F(nccl_ranks, every_kind_of_reducer_at_once) {
+TEST_P(nccl_ranks, every_kind_of_reducer_at_once) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   const auto all_kinds = [](const auto& range) {
@@ -137,7 +140,7 @@ TEST_F(nccl_ranks, every_kind_of_reducer_at_once) {
   EXPECT_EQ(most, 39 + 19);
 }
 
-TEST_F(nccl_ranks, data_have_the_indices_of_the_whole) {
+TEST_P(nccl_ranks, data_have_the_indices_of_the_whole) {
   constexpr std::int64_t n = 1'001;
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < n; ++i) all.push_back(small_at{}(i));
@@ -154,7 +157,7 @@ TEST_F(nccl_ranks, data_have_the_indices_of_the_whole) {
   }
 }
 
-TEST_F(nccl_ranks, rounded_sums_are_joined_in_order) {
+TEST_P(nccl_ranks, rounded_sums_are_joined_in_order) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   for (std::uint64_t draw = 0; draw < 6; ++draw) {
@@ -174,7 +177,7 @@ TEST_F(nccl_ranks, rounded_sums_are_joined_in_order) {
   }
 }
 
-TEST_F(nccl_ranks, what_finishes) {
+TEST_P(nccl_ranks, what_finishes) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   const auto [of_all, most] =
@@ -197,7 +200,7 @@ TEST_F(nccl_ranks, what_finishes) {
 }
 
 /// Looked at, dropped, got in an order of each rank's own, after the objects.
-TEST_F(nccl_ranks, results_that_come_later) {
+TEST_P(nccl_ranks, results_that_come_later) {
   const auto expected = [](std::int64_t n) {
     return fanin::parallel_reduce(fanin::range(exec, n), small_at{}, fanin::sum<std::int64_t>{});
   };
@@ -227,7 +230,7 @@ TEST_F(nccl_ranks, results_that_come_later) {
 }
 
 /// An _into form is captured, and each replay exchanges anew; forms that wait are refused.
-TEST_F(nccl_ranks, graphs) {
+TEST_P(nccl_ranks, graphs) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   std::vector<double> elements{1.0 + comm->rank(), -0x1p-40};
@@ -268,7 +271,7 @@ struct counting {
 };
 
 /// A part that is refused, of all forms; an _into form leaves its destination, and check() tells.
-TEST_F(nccl_ranks, a_part_that_fails) {
+TEST_P(nccl_ranks, a_part_that_fails) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   const bool fails = comm->rank() + 1 == comm->size();
@@ -333,7 +336,7 @@ TEST_F(nccl_ranks, a_part_that_fails) {
   }
 }
 
-TEST_F(nccl_ranks, wrong_arguments) {
+TEST_P(nccl_ranks, wrong_arguments) {
   EXPECT_THROW(fanin::nccl(ncclComm_t{}), fanin::invalid_argument);
   EXPECT_THROW(fanin::nccl(fanin::nccl::make_id(), 2, 2), fanin::invalid_argument);
   const auto comm = make_comm();
@@ -349,7 +352,7 @@ TEST_F(nccl_ranks, wrong_arguments) {
 }
 
 /// Without others nothing goes through NCCL, unless it is asked for.
-TEST_F(nccl_ranks, of_one_rank) {
+TEST_P(nccl_ranks, of_one_rank) {
   const fanin::nccl comm(fanin::nccl::make_id(), 0, 1);
   const fanin::cuda gpu;
   const auto range = fanin::over(comm, fanin::range(gpu, 3'000));
@@ -366,7 +369,7 @@ TEST_F(nccl_ranks, of_one_rank) {
 #if FANIN_TEST_ON_SIMULATOR
 
 /// What NCCL says on its own ends a wait, and the communicator.
-TEST_F(nccl_ranks, asynchronous_errors) {
+TEST_P(nccl_ranks, asynchronous_errors) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   const auto range = fanin::over(*comm, fanin::range(gpu, 100));
@@ -397,8 +400,9 @@ class never final : public fanin::detail::pending_slot {
   void take(void*, std::size_t) override { ADD_FAILURE() << "it has not come"; }
   void release() noexcept override { delete this; }
 };
-TEST_F(nccl_ranks, ranks_that_do_not_come) {
-  const auto comm = make_comm({.patience = std::chrono::milliseconds(30), .exchanges_alone = true});
+TEST_P(nccl_ranks, results_that_do_not_come) {
+  const auto comm =
+      make_comm({.patience = std::chrono::milliseconds(30), .exchanges_alone = true, .one_launch = GetParam()});
   const int before = simulated_nccl::aborts();
   for (int round = 0; round < 2; ++round) {
     fanin::pending<double> result(fanin::detail::watched(state_of(*comm), fanin::detail::pending_handle(new never)));
@@ -421,12 +425,172 @@ TEST_F(nccl_ranks, ranks_that_do_not_come) {
 
 #endif
 
-/// Forms, reducers, splits and failures drawn from a seed.
-TEST_F(nccl_ranks, many_rounds) {
+// --- Where ranks reach each other's memory
+
+/// A state of which no slot has room.
+struct long_sum {
+  struct many {
+    double of[400];
+  };
+  using value_type = double;
+  using accumulator_type = many;
+  using result_type = double;
+  FANIN_FUNCTION many identity() const { return {}; }
+  FANIN_FUNCTION void fold(many& into, double value, std::int64_t i) const { into.of[i % 400] += value; }
+  FANIN_FUNCTION void join(many& into, const many& from) const {
+    for (int k = 0; k < 400; ++k) into.of[k] += from.of[k];
+  }
+  FANIN_FUNCTION double result(const many& all) const {
+    double sum = 0;
+    for (const double one : all.of) sum += one;
+    return sum;
+  }
+};
+
+TEST_P(nccl_ranks, messages_of_any_length) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  if (!GetParam()) {
+    EXPECT_FALSE(comm->is_one_launch());
+  }
+  const own_part part(3'000, *comm, 1);
+  const auto range = fanin::over(*comm, fanin::range(gpu, part.begin, part.end));
+  const auto expected = fanin::parallel_reduce(fanin::range(exec, 3'000), small_at{}, fanin::sum<std::int64_t>{});
+  EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), expected);
+  EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, long_sum{}), static_cast<double>(expected));
+}
+
+/// Numbers begin anew, and slots are cleared, with messages of one unit and of many.
+TEST_P(nccl_ranks, numbers_of_calls) {
+  const auto comm = make_comm();
+  if (!comm->is_one_launch()) GTEST_SKIP() << "calls take several launches here: they have no numbers";
+  const fanin::cuda gpu;
+  const fanin::detail::nccl_peers& peers = peers_of(state_of(*comm));
+  for (const std::uint32_t number : {UINT32_MAX - 5, (1U << 20) - 5, 3 * (1U << 20) - 4}) {
+    gpu.synchronize();
+    MPI_Barrier(MPI_COMM_WORLD);
+    ASSERT_EQ(cudaMemcpyAsync(peers.control, &number, sizeof(number), cudaMemcpyHostToDevice, gpu.stream()),
+              cudaSuccess);
+    gpu.synchronize();
+    for (std::int64_t round = 0; round < 12; ++round) {
+      const auto range = fanin::over(*comm, fanin::range(gpu, round * comm->rank(), round * (comm->rank() + 1)));
+      const auto whole = fanin::range(exec, 0, round * comm->size());
+      if (round % 3 == 1) {
+        EXPECT_EQ(fanin::parallel_reduce(range, element_at{}, fanin::exact_sum<double>{}),
+                  fanin::parallel_reduce(whole, element_at{}, fanin::exact_sum<double>{}));
+      } else {
+        EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}),
+                  fanin::parallel_reduce(whole, small_at{}, fanin::sum<std::int64_t>{}));
+      }
+    }
+  }
+}
+
+/// Objects with streams of their own take turns, which are not the same on all ranks.
+TEST_P(nccl_ranks, several_objects) {
+  const auto comm = make_comm();
+  std::vector<std::optional<fanin::cuda>> gpus(3);
+  for (auto& gpu : gpus) gpu.emplace();
+  std::vector<fanin::pending<std::int64_t>> pendings;
+  std::vector<std::int64_t> expected;
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    auto& gpu = gpus[mix(round * 8 + static_cast<std::uint64_t>(comm->rank())) % gpus.size()];
+    const auto n = static_cast<std::int64_t>(mix(round) % 2'000);
+    const own_part part(n, *comm, round);
+    const auto range = fanin::over(*comm, fanin::range(*gpu, part.begin, part.end));
+    pendings.push_back(fanin::parallel_reduce_async(range, small_at{}, fanin::sum<std::int64_t>{}));
+    expected.push_back(fanin::parallel_reduce(fanin::range(exec, n), small_at{}, fanin::sum<std::int64_t>{}));
+    if (round % 10 == 9) gpu.emplace();  // the old one waits for its work
+  }
+  for (std::size_t k = 0; k < pendings.size(); ++k) EXPECT_EQ(pendings[k].get(), expected[k]) << k;
+}
+
+/// A rank comes too late: the others' calls end with what they were to give, and so does its next one.
+TEST_P(nccl_ranks, a_rank_that_comes_too_late) {
+  if (!GetParam()) GTEST_SKIP() << "NCCL's kernels wait without end: hosts give the communicator up";
+  const auto comm =
+      make_comm({.patience = std::chrono::milliseconds(200), .exchanges_alone = true, .one_launch = true});
+  if (comm->size() == 1) GTEST_SKIP() << "there is no other rank";
+  if (!comm->is_one_launch()) GTEST_SKIP() << "calls take several launches here";
+  for (const bool into : {false, true}) {
+    const auto own = make_comm(comm->options());
+    const fanin::cuda gpu;
+    const std::vector<std::int64_t> before{7};
+    auto out = copy_of<std::int64_t>(gpu, before);
+    const bool is_late = own->rank() + 1 == own->size();
+    const auto range = fanin::over(*own, fanin::range(gpu, own->rank(), own->rank() + 1));
+    const auto call = [&] { return fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}); };
+    const auto gives_up = [&](const auto& attempt) {
+      try {
+        attempt();
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const fanin::nccl_error& error) {
+        EXPECT_NE(std::string(error.what()).find("after 200 ms the result of all ranks had not come"),
+                  std::string::npos)
+            << error.what();
+      }
+    };
+    if (is_late) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(call(),
+                fanin::parallel_reduce(fanin::range(exec, own->size()), small_at{}, fanin::sum<std::int64_t>{}));
+      gives_up(call);
+    } else {
+      if (into) {
+        fanin::parallel_reduce_into(const_cast<std::int64_t*>(out.data()), range, small_at{},
+                                    fanin::sum<std::int64_t>{});
+        gpu.synchronize();
+        EXPECT_EQ(value_of(out), 7);
+        gives_up([&] { own->check(); });
+      } else {
+        gives_up(call);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    EXPECT_THROW((void)call(), fanin::state_error);
+    EXPECT_THROW(own->check(), fanin::state_error);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+#if FANIN_TEST_ON_SIMULATOR
+
+/// All ranks take one launch, or none does.
+TEST_P(nccl_ranks, where_ranks_do_not_reach_each_other) {
+  if (!GetParam()) GTEST_SKIP() << "it was not asked for";
+  const fanin::cuda gpu;
+  const auto expected = fanin::parallel_reduce(fanin::range(exec, 100), small_at{}, fanin::sum<std::int64_t>{});
+  const auto sum = [&](const fanin::nccl& comm) {
+    const own_part part(100, comm, 4);
+    return fanin::parallel_reduce(fanin::over(comm, fanin::range(gpu, part.begin, part.end)), small_at{},
+                                  fanin::sum<std::int64_t>{});
+  };
+  const bool is_last = rank_of_world() + 1 == make_comm()->size();
+  if (is_last) simulated_nccl::set_version(NCCL_VERSION_CODE + 1);
+  auto comm = make_comm();
+  simulated_nccl::set_version(NCCL_VERSION_CODE);
+  EXPECT_FALSE(comm->is_one_launch());
+  EXPECT_EQ(sum(*comm), expected);
+  simulated_nccl::set_reach(false);
+  comm = make_comm();
+  simulated_nccl::set_reach(true);
+  EXPECT_EQ(comm->is_one_launch(), comm->size() == 1);
+  EXPECT_EQ(sum(*comm), expected);
+  comm = make_comm();
+  EXPECT_TRUE(comm->is_one_launch());
+  EXPECT_EQ(sum(*comm), expected);
+}
+
+#endif
+
+/// Forms, reducers, splits and failures drawn from a seed; more rounds, where the environment says so.
+TEST_P(nccl_ranks, many_rounds) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
   std::vector<std::function<void()>> later;
-  for (std::uint64_t round = 0; round < 200; ++round) {
+  const char* const asked = std::getenv("FANIN_RANKS_ROUNDS");
+  const std::uint64_t rounds = asked == nullptr ? 200 : std::strtoull(asked, nullptr, 10);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t draw = mix(round + 977 + first_seed() * 1'000);
     const auto n = static_cast<std::int64_t>(draw / 3 % 400);
     const own_part part(n, *comm, draw % 1'000'000);
@@ -480,6 +644,9 @@ TEST_F(nccl_ranks, many_rounds) {
     }
   }
 }
+
+std::string name_of_way(const testing::TestParamInfo<bool>& way) { return way.param ? "one_launch" : "by_nccl"; }
+INSTANTIATE_TEST_SUITE_P(ways, nccl_ranks, ::testing::Bool(), name_of_way);
 
 }  // namespace
 }  // namespace fanin_test

@@ -64,6 +64,9 @@ struct CUstream_st {
   std::shared_ptr<recording> captures;
   cudaGraphNode_t last = nullptr;
 };
+struct CUevent_st {
+  cudaStream_t stream = nullptr;
+};
 
 namespace {
 
@@ -248,6 +251,23 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const bool done = simulator::is_finished(stream->queue);
   if (simulator::has_failed()) return of_device();
   return done ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new CUevent_st{};
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (is_gone(stream) || stream->captures != nullptr) return answer(cudaErrorInvalidValue);
+  event->stream = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (is_gone(stream) || stream->captures != nullptr) return answer(cudaErrorInvalidValue);
+  return event->stream == nullptr || is_gone(event->stream) ? cudaSuccess : cudaStreamSynchronize(event->stream);
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return cudaGetDevice(device); }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {

@@ -11,7 +11,11 @@
 #include <thread>
 #include <utility>
 
+#include <fanin/cuda/session.hpp>
 #include <fanin/nccl/exchange.hpp>
+
+#include "checks.hpp"
+#include "peer_memory.hpp"
 
 namespace fanin {
 
@@ -19,20 +23,23 @@ namespace detail {
 
 namespace {
 
-[[noreturn]] void throw_nccl(ncclResult_t code, const char* function, ncclComm_t comm) {
-  const char* const last = ncclGetLastError(comm);
-  throw nccl_error(std::string("fanin::nccl: ") + function + ": " + ncclGetErrorString(code) +
-                       (last != nullptr && *last != '\0' ? std::string(" (") + last + ")" : std::string()),
-                   static_cast<int>(code));
-}
-void check_nccl(ncclResult_t code, const char* function, ncclComm_t comm = nullptr) {
-  if (code != ncclSuccess) throw_nccl(code, function, comm);
-}
-void check_cuda_of_nccl(cudaError_t code, const char* function) {
-  if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // it is thrown
-  throw error(std::string("fanin::nccl: ") + function + ": " + cudaGetErrorString(code));
-}
+/// Makes a device the current one meanwhile.
+class on_device {
+ public:
+  explicit on_device(int device) : device_{device}, before_{device} {
+    static_cast<void>(cudaGetDevice(&before_));
+    if (before_ != device_) static_cast<void>(cudaSetDevice(device_));
+  }
+  on_device(const on_device&) = delete;
+  on_device& operator=(const on_device&) = delete;
+  ~on_device() {
+    if (before_ != device_) static_cast<void>(cudaSetDevice(before_));
+  }
+
+ private:
+  int device_;
+  int before_;
+};
 
 }  // namespace
 
@@ -78,13 +85,29 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
     check_nccl(code, function, comm);
   }
   void wait_no_longer(std::chrono::steady_clock::time_point begin) {
-    if (std::chrono::steady_clock::now() - begin <= options.patience) return;
+    if (std::chrono::steady_clock::now() - begin > options.patience) throw_not_come();
+  }
+  [[noreturn]] void throw_not_come() {
     give_up();
     throw nccl_error("fanin::nccl: after " + std::to_string(options.patience.count()) +
                          " ms the result of all ranks had not come; the communicator has been given up "
                          "(ncclCommAbort). A rank made another call, or none, or its device failed",
                      static_cast<int>(ncclSystemError));
   }
+  /// A launch on the stream comes behind those on the last one, on which the event is recorded only now: its object is
+  /// there, or waited for its work.
+  void come_behind_others(const cuda_handle& handle, cudaStream_t stream) {
+    if (stream == last_stream_ && !last_object_.expired()) return;  // a new stream may have an old one's address
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (last_object_.lock() != nullptr && cudaStreamIsCapturing(last_stream_, &status) == cudaSuccess &&
+        status == cudaStreamCaptureStatusNone) {
+      check_cuda_of_nccl(cudaEventRecord(behind_, last_stream_), "cudaEventRecord");
+      check_cuda_of_nccl(cudaStreamWaitEvent(stream, behind_, 0), "cudaStreamWaitEvent");
+    }
+    last_object_ = cuda_calls::memory(handle).state;
+    last_stream_ = stream;
+  }
+  const nccl_peers& peers() const noexcept { return peers_ == nullptr ? no_peers_ : peers_->peers(); }
   std::uint64_t take_failures() noexcept { return __atomic_exchange_n(failures_, 0, __ATOMIC_RELAXED); }
 
   const nccl_options options;
@@ -106,6 +129,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
       check_nccl(ncclCommUserRank(comm, &rank), "ncclCommUserRank", comm);
       check_nccl(ncclCommCount(comm, &size), "ncclCommCount", comm);
       check_nccl(ncclCommCuDevice(comm, &device), "ncclCommCuDevice", comm);
+      const on_device here(device);
       void* memory = nullptr;
       check_cuda_of_nccl(cudaHostAlloc(&memory, sizeof(std::uint64_t), cudaHostAllocMapped), "cudaHostAlloc");
       std::memset(memory, 0, sizeof(std::uint64_t));
@@ -113,30 +137,42 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
       void* of_device = nullptr;
       check_cuda_of_nccl(cudaHostGetDevicePointer(&of_device, memory, 0), "cudaHostGetDevicePointer");
       failures_of_device = static_cast<std::uint64_t*>(of_device);
+      check_cuda_of_nccl(cudaEventCreateWithFlags(&behind_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+      if (size > 1 || options.exchanges_alone) {
+        peers_ = open_peer_memory(comm, rank, size, options,
+                                  [this](ncclResult_t code, const char* function) { finish(code, function); });
+      }
     } catch (...) {
       release();
       throw;
     }
   }
   void give_up() noexcept {
-    if (!std::exchange(is_given_up_, true)) static_cast<void>(ncclCommAbort(comm));
+    if (std::exchange(is_given_up_, true)) return;
+    if (peers_ != nullptr) peers_->stop();
+    static_cast<void>(ncclCommAbort(comm));
   }
   void release() noexcept {
-    // Behind results that nobody has got, and kernels that may write there.
-    int current = device;
-    static_cast<void>(cudaGetDevice(&current));
-    if (current != device) static_cast<void>(cudaSetDevice(device));
-    if (failures_ != nullptr) {
-      static_cast<void>(cudaDeviceSynchronize());
-      static_cast<void>(cudaFreeHost(failures_));
+    {
+      const on_device here(device);
+      if (failures_ != nullptr) {  // behind results that nobody has got, and kernels that may write there
+        static_cast<void>(cudaDeviceSynchronize());
+        static_cast<void>(cudaFreeHost(failures_));
+      }
+      peers_.reset();
+      if (behind_ != nullptr) static_cast<void>(cudaEventDestroy(behind_));
     }
-    if (current != device) static_cast<void>(cudaSetDevice(current));
     if (owns_ && !is_given_up_) static_cast<void>(ncclCommDestroy(comm));
   }
 
   bool owns_ = false;
   bool is_given_up_ = false;
   std::uint64_t* failures_ = nullptr;
+  std::unique_ptr<peer_memory> peers_;
+  nccl_peers no_peers_;
+  std::weak_ptr<cuda_state> last_object_;
+  cudaStream_t last_stream_ = nullptr;
+  cudaEvent_t behind_ = nullptr;
 };
 
 namespace {
@@ -197,11 +233,19 @@ void nccl_sum(nccl_state& state, const void* own, void* sum, std::size_t words, 
   state.finish(ncclAllReduce(own, sum, words, ncclUint64, ncclSum, state.comm, stream), "ncclAllReduce");
 }
 
+const nccl_peers& peers_of(const nccl_state& state) noexcept { return state.peers(); }
+void come_behind_others(nccl_state& state, const cuda_handle& handle, cudaStream_t stream, bool is_capturing) {
+  if (!is_capturing) state.come_behind_others(handle, stream);
+}
+
 pending_handle watched(nccl_state& state, pending_handle slot) {
   return pending_handle(new watched_slot(state.shared_from_this(), std::move(slot)));
 }
 
-void throw_failed_ranks_of_nccl(const char* call) {
+std::shared_ptr<nccl_state> share(nccl_state& state) { return state.shared_from_this(); }
+
+void throw_failed_ranks_of_nccl(nccl_state& state, std::uint64_t failed, const char* call) {
+  if ((failed & rank_did_not_come) != 0) state.throw_not_come();
   throw rank_error(std::string(call) +
                    " over NCCL's ranks: a rank has failed in its own part, and throws why; there is no result on any "
                    "rank");
@@ -243,11 +287,14 @@ int nccl::size() const noexcept { return state_->size; }
 int nccl::device() const noexcept { return state_->device; }
 ncclComm_t nccl::get() const noexcept { return state_->comm; }
 const nccl_options& nccl::options() const noexcept { return state_->options; }
+bool nccl::is_one_launch() const noexcept { return state_->peers().memory != nullptr; }
 
 void nccl::check() const {
   state_->require("fanin::nccl::check");
   state_->check_errors();
-  if (state_->take_failures() != 0) {
+  const std::uint64_t failed = state_->take_failures();
+  if ((failed & detail::rank_did_not_come) != 0) state_->throw_not_come();
+  if (failed != 0) {
     throw rank_error(
         "fanin::nccl::check: a rank had failed in its own part of an _into form, which has left its destination as it "
         "was");

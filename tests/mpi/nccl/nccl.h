@@ -8,6 +8,8 @@
 
 #include <cuda_runtime_api.h>
 
+#define NCCL_VERSION_CODE 22809
+
 extern "C" {
 
 typedef struct ncclComm* ncclComm_t;
@@ -21,9 +23,10 @@ enum ncclResult_t {
   ncclRemoteError = 6,
   ncclInProgress = 7,
 };
-enum ncclDataType_t { ncclUint8 = 1, ncclUint64 = 5 };
+enum ncclDataType_t { ncclUint8 = 1, ncclUint32 = 3, ncclUint64 = 5 };
 enum ncclRedOp_t { ncclSum = 0 };
 
+ncclResult_t ncclGetVersion(int*);
 ncclResult_t ncclGetUniqueId(ncclUniqueId*);
 ncclResult_t ncclCommInitRank(ncclComm_t*, int ranks, ncclUniqueId, int rank);
 ncclResult_t ncclCommDestroy(ncclComm_t);
@@ -47,5 +50,9 @@ void set_error(ncclComm_t, ncclResult_t);
 void delay(ncclComm_t);
 
 int aborts();
+
+/// What the library's version is, and whether ranks reach each other's memory, from now on.
+void set_version(int);
+void set_reach(bool);
 
 }  // namespace simulated_nccl

@@ -105,6 +105,13 @@ cudaError_t cudaStreamQuery(cudaStream_t);
 cudaError_t cudaStreamGetDevice(cudaStream_t, int*);
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus*);
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*);
+using cudaEvent_t = struct CUevent_st*;
+inline constexpr unsigned cudaEventDisableTiming = 2;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+/// The host waits for what was recorded: later than it has to be.
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags);
 
 // --- Graphs
 using cudaGraph_t = struct CUgraph_st*;

@@ -17,4 +17,35 @@ inline constexpr bool is_summed_by_words<basic_exact_accumulator<Lowest, Limbs>>
 template <>
 inline constexpr bool is_summed_by_words<exact_complex_accumulator> = true;
 
+#if defined(__CUDACC__)
+
+/// To ranks whose memory is reached go the digits that there are: of data of one magnitude a few.
+template <int Lowest, int Limbs>
+struct sent_accumulator<basic_exact_accumulator<Lowest, Limbs>> {
+  using accumulator = basic_exact_accumulator<Lowest, Limbs>;
+  static constexpr int most_words = accumulator::most_packed_words;
+
+  __device__ static int put(const accumulator& value, std::uint32_t* words) { return value.pack(words); }
+  template <class R>
+  __device__ static int take(const R&, accumulator& into, const std::uint32_t* words, bool) {
+    return into.add_packed(words);
+  }
+};
+template <>
+struct sent_accumulator<exact_complex_accumulator> {
+  static constexpr int most_words = 2 * exact_accumulator::most_packed_words;
+
+  __device__ static int put(const exact_complex_accumulator& value, std::uint32_t* words) {
+    const int real = value.real.pack(words);
+    return real + value.imaginary.pack(words + real);
+  }
+  template <class R>
+  __device__ static int take(const R&, exact_complex_accumulator& into, const std::uint32_t* words, bool) {
+    const int real = into.real.add_packed(words);
+    return real + into.imaginary.add_packed(words + real);
+  }
+};
+
+#endif
+
 }  // namespace fanin::detail

@@ -37,6 +37,9 @@ struct nccl_options {
   std::chrono::milliseconds patience = std::chrono::minutes(10);
   /// On one rank, too, messages go through NCCL: to test, and to measure. Otherwise its calls are the plain ones.
   bool exchanges_alone = false;
+  /// Where ranks reach each other's memory, a call is one launch, whose last block waits for the others' parts.
+  /// Otherwise, and where this is false, NCCL's own kernels stand between a launch for the part and one that joins.
+  bool one_launch = true;
 
   friend bool operator==(const nccl_options&, const nccl_options&) = default;
 };
@@ -59,9 +62,9 @@ class nccl_state;
 /// asynchronous errors, of which every wait asks. One that has been given up refuses every later call with state_error.
 class nccl {
  public:
-  /// Borrows a communicator, which outlives this and all results that come later. Where it has to be given up it is
-  /// aborted, as NCCL has no other way: whoever made it does not destroy it then. Throws invalid_argument for a null
-  /// one.
+  /// Borrows a communicator, which outlives this and all results that come later. Collective. Where it has to be given
+  /// up it is aborted, as NCCL has no other way: whoever made it does not destroy it then. Throws invalid_argument for
+  /// a null one.
   explicit nccl(ncclComm_t communicator, const nccl_options& options = {});
   /// Makes one, of `size` ranks of which this is number `rank`, on the current device. Collective, and waits for the
   /// others, without end; `id` is one rank's make_id(), which the others got from it. Destroyed with this and the last
@@ -80,6 +83,10 @@ class nccl {
   int device() const noexcept;
   ncclComm_t get() const noexcept;
   const nccl_options& options() const noexcept;
+  /// Whether calls are one launch: each rank has a device of its own, all reach each other's memory (NCCL's device
+  /// communicator says so), the NCCL that is loaded is the one that Fanin was compiled for, and options allow it.
+  /// Decided by all ranks together, once. (Results of more than 3 KiB a rank take several launches all the same.)
+  bool is_one_launch() const noexcept;
 
   /// Throws what has gone wrong since and has not been told: rank_error where a part of another rank failed in an _into
   /// form that has run, whose destination it left as it was; nccl_error for NCCL's asynchronous errors. Does not wait.

@@ -25,6 +25,7 @@
 #include <fanin/pending.hpp>
 #if defined(__CUDACC__)
 #include <fanin/nccl/join.cuh>
+#include <fanin/nccl/peers.cuh>
 #endif
 
 namespace fanin {
@@ -37,23 +38,41 @@ namespace detail {
 template <class Result>
 class pending_of_nccl final : public pending_slot {
  public:
-  pending_of_nccl(pending_handle slot, std::exception_ptr failure, const char* call)
-      : slot_{std::move(slot)}, failure_{std::move(failure)}, call_{call} {}
+  pending_of_nccl(std::shared_ptr<nccl_state> state, pending_handle slot, std::exception_ptr failure, const char* call)
+      : state_{std::move(state)}, slot_{std::move(slot)}, failure_{std::move(failure)}, call_{call} {}
 
   bool is_ready() noexcept override { return slot_->is_ready(); }
   void take(void* to, std::size_t bytes) override {
     bytes_of<nccl_answer<Result>> answer;
     slot_->take(&answer, sizeof(nccl_answer<Result>));
     if (failure_ != nullptr) std::rethrow_exception(failure_);
-    if (answer.value.failed != 0) detail::throw_failed_ranks_of_nccl(call_);
+    if (answer.value.failed != 0) detail::throw_failed_ranks_of_nccl(*state_, answer.value.failed, call_);
     std::memcpy(to, std::addressof(answer.value.result), bytes);
   }
   void release() noexcept override { delete this; }
 
  private:
+  std::shared_ptr<nccl_state> state_;
   pending_handle slot_;
   std::exception_ptr failure_;
   const char* call_;  ///< that waits
+};
+
+/// A part's result, whose bytes are another one's.
+template <class Answer>
+class slot_of_pending final : public pending_slot {
+ public:
+  explicit slot_of_pending(pending<Answer> answer) : answer_{std::move(answer)} {}
+
+  bool is_ready() noexcept override { return answer_.ready(); }
+  void take(void* to, std::size_t bytes) override {
+    const Answer answer = answer_.get();
+    std::memcpy(to, &answer, bytes);
+  }
+  void release() noexcept override { delete this; }
+
+ private:
+  pending<Answer> answer_;
 };
 
 /// A call over NCCL's ranks: all of it in the stream's order.
@@ -71,7 +90,7 @@ class call_over_nccl {
   template <class Part>
   result_type now(const Part& part) const {
     if (!detail::exchanges(state_)) return part.now(composite_);
-    return exchanged(part, name_).get();
+    return by_ranks(part, name_).get();
   }
   template <class Part>
   void into(result_type* out, const Part& part) const {
@@ -82,34 +101,93 @@ class call_over_nccl {
       check_destination();
       return part.into(out, composite_);
     }
+    const nccl_destination<result_type> destination{out, detail::failures_of(state_), {}};
     std::exception_ptr failure;
-    const room of_call = take_room(cuda_session::mode::ordered);
-    enqueue(of_call, part, check_destination, nccl_destination<result_type>{out, detail::failures_of(state_), {}},
-            failure);
+    if (is_one_launch()) {
+      const room of_call = take_room(cuda_session::mode::ordered, sizeof(answer_type));
+      launch_once(destination, failure, [&](const auto& c) {
+        check_destination();
+        part.into(reinterpret_cast<answer_type*>(of_call.own + answer_offset), c);
+      });
+    } else {
+      const room of_call = take_room(cuda_session::mode::ordered);
+      enqueue(of_call, part, check_destination, destination, failure);
+    }
     if (failure != nullptr) std::rethrow_exception(failure);
   }
   template <class Part>
   pending<result_type> later(const Part& part) const {
     if (!detail::exchanges(state_)) return part.later(composite_);
-    return exchanged(part, "fanin::pending::get");
+    return by_ranks(part, "fanin::pending::get");
   }
 
  private:
+  using exchange_type = exchange_of_peers<Composite>;
+  using answer_type = peer_answer<result_type>;
+
   template <class Part>
-  pending<result_type> exchanged(const Part& part, const char* waits) const {
+  pending<result_type> by_ranks(const Part& part, const char* waits) const {
     std::exception_ptr failure;
+    pending_handle slot = is_one_launch() ? in_one_launch(part, failure) : exchanged(part, failure);
+    return pending<result_type>(pending_handle(new pending_of_nccl<result_type>(
+        detail::share(state_), detail::watched(state_, std::move(slot)), std::move(failure), waits)));
+  }
+  template <class Part>
+  pending_handle exchanged(const Part& part, std::exception_ptr& failure) const {
     const room of_call = take_room(cuda_session::mode::blocking);
     cuda_pending made = cuda_calls::place_for(handle_, mailbox_words(sizeof(nccl_answer<result_type>)), name_);
     enqueue(of_call, part, [] {}, nccl_destination<result_type>{nullptr, nullptr, {nullptr, made.mailbox}}, failure);
-    return pending<result_type>(pending_handle(
-        new pending_of_nccl<result_type>(detail::watched(state_, std::move(made.slot)), std::move(failure), waits)));
+    return std::move(made.slot);
   }
+
+  // --- Where ranks reach each other's memory
+
+  bool is_one_launch() const {
+    return peer_message<typename exchange_type::accumulators>::fits && detail::peers_of(state_).memory != nullptr;
+  }
+  template <class Part>
+  pending_handle in_one_launch(const Part& part, std::exception_ptr& failure) const {
+    pending<answer_type> answer;
+    { const cuda_session session(handle_, nullptr, cuda_session::mode::blocking, name_); }  // refused on all ranks
+    launch_once({}, failure, [&](const auto& c) { answer = part.later(c); });
+    if (failure != nullptr) answer = pending<answer_type>(failure);
+    return pending_handle(new slot_of_pending<answer_type>(std::move(answer)));
+  }
+  /// A part that fails is a message that says so.
+  template <class Launch>
+  void launch_once(const nccl_destination<result_type>& destination, std::exception_ptr& failure,
+                   const Launch& launch) const {
+    exchange_type exchange{composite_, detail::peers_of(state_), destination};
+    {
+      const cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+      detail::check_nccl_call(state_, session.device(), name_);
+      detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
+    }
+    try {
+      launch(detail::finished_part(exchange, detail::reducers_of_part(composite_.plain())));
+    } catch (...) {
+      failure = std::current_exception();
+      exchange.destination = {};  // this rank throws
+      cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+      detail::launch_failure(session, exchange);
+    }
+  }
+
+  // --- By NCCL's own kernels
 
   /// Device memory of a call.
   struct room {
     unsigned char* own;
     unsigned char* all;
   };
+  static constexpr std::size_t answer_offset = alignof(answer_type) > 16 ? alignof(answer_type) : 16;
+  room take_room(cuda_session::mode how, std::size_t bytes_of_answer) const {
+    cuda_session session(handle_, nullptr, how, name_);
+    detail::check_nccl_call(state_, session.device(), name_);
+    return {static_cast<unsigned char*>(
+                session.workspace(cuda_session::partials::of_ranks, answer_offset + bytes_of_answer).partials),
+            nullptr};
+  }
   room take_room(cuda_session::mode how) const {
     cuda_session session(handle_, nullptr, how, name_);
     detail::check_nccl_call(state_, session.device(), name_);

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <fanin/cuda/settled_words.cuh>
+#include <fanin/detail/composite.hpp>
+#include <fanin/detail/finished_composite.hpp>
+#include <fanin/device/peer_unit.cuh>
+#include <fanin/device/tagged_unit.cuh>
+#include <fanin/device/timer.hpp>
+#include <fanin/nccl/exchange.hpp>
+#include <fanin/nccl/join.cuh>
+
+/// A call over ranks that reach each other's memory is one launch: the thread that holds a part's accumulators writes
+/// them into all others' memory, waits for theirs, and joins. They go in 16-byte units, of three words and what says of
+/// which call they are, as partial results go from block to block.
+///
+/// Units of a call stand in one of three slots of a rank's memory for each other one, in turn. Whoever has all messages
+/// of call k knows that all ranks have taken those of call k - 1: so others may write those of call k + 1 by now, and
+/// none later, and a slot's units have been taken when they are written again.
+namespace fanin::detail {
+
+/// What a rank sends of one accumulator, as 32-bit words, and what it does with another one's: see nccl/exact.hpp, too.
+template <class Accumulator>
+struct sent_accumulator {
+  static constexpr int most_words = static_cast<int>((sizeof(Accumulator) + 3) / 4);
+
+  __device__ static int put(const Accumulator& value, std::uint32_t* words) {
+    std::uint32_t settled[most_words] = {};
+    settled_words(value, settled);
+    memcpy(words, settled, sizeof(settled));
+    return most_words;
+  }
+  template <class R>
+  __device__ static int take(const R& reducer, Accumulator& into, const std::uint32_t* words, bool is_first) {
+    Accumulator other = into;
+    memcpy(static_cast<void*>(&other), words, sizeof(Accumulator));
+    if (is_first) {
+      memcpy(static_cast<void*>(&into), &other, sizeof(Accumulator));
+    } else {
+      reducer.join(into, other);
+    }
+    return most_words;
+  }
+};
+
+/// A word that says how many there are, twice, and whether the rank has failed; and what accumulators send.
+template <class Accumulators>
+struct peer_message;
+template <class... A>
+struct peer_message<tuple<A...>> {
+  static constexpr int most_words = 1 + (sent_accumulator<A>::most_words + ...);
+  static constexpr int most_units = (most_words + 2) / 3;
+  static constexpr int units_at_once = most_units < 8 ? most_units : 8;  ///< of a slot, of which those are a part
+  static constexpr bool fits = most_units <= nccl_peers::units_of_slot;
+  static constexpr int room = (most_units + units_at_once) * 3;
+
+  static FANIN_FUNCTION constexpr int units_of(std::uint32_t first_word) {
+    return static_cast<int>((first_word / 2 + 2) / 3);
+  }
+  __device__ static void put(const tuple<A...>& values, std::uint32_t failed, std::uint32_t* words) {
+    int at = 1;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((at += sent_accumulator<A>::put(get<I>(values), words + at)), ...);
+    }(std::index_sequence_for<A...>{});
+    words[0] = static_cast<std::uint32_t>(at) * 2 + failed;
+  }
+  template <class Composite>
+  __device__ static void take(const Composite& c, tuple<A...>& into, const std::uint32_t* words, bool is_first) {
+    int at = 1;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((at += sent_accumulator<A>::take(get<I>(c.reducers), get<I>(into), words + at, is_first)), ...);
+    }(std::index_sequence_for<A...>{});
+  }
+};
+
+/// The number of a call: not 0, which is what cleared memory gives, and the next slot at each, when it begins anew too.
+FANIN_FUNCTION constexpr std::uint32_t number_after(std::uint32_t number) { return number + 1 == 0 ? 1 : number + 1; }
+static_assert(UINT32_MAX % nccl_peers::slots == 0);
+
+/// By one thread, a warp's first.
+class peer_exchange {
+ public:
+  __device__ explicit peer_exchange(const nccl_peers& peers) : peers_{peers}, begin_{nanoseconds_now()} {
+    const tagged_unit control = load_unit(reinterpret_cast<const tagged_unit*>(peers.control));
+    number_ = number_after(control.payload[0]);
+    given_up_ = control.payload[1] != 0;
+  }
+
+  template <class Message>
+  __device__ void send(const std::uint32_t* word) const {
+    if (given_up_) return;
+    const int units = Message::units_of(word[0]);
+#pragma unroll 1
+    for (int peer = 0; peer < peers_.size; ++peer) {
+      if (peer == peers_.rank) continue;
+      tagged_unit* const to = slot(peer, peers_.rank, number_);
+#pragma unroll(Message::most_units <= 4 ? Message::most_units : 1)
+      for (int k = 0; k < units; ++k) {
+        const std::uint32_t* const three = word + 3 * k;
+        store_unit_of_peer(to + k, {{three[0], three[1], three[2]}, three[0] ^ three[1] ^ three[2] ^ number_});
+      }
+    }
+  }
+
+  /// Waits for a rank's message. False: it did not come.
+  template <class Message>
+  __device__ bool receive(std::uint32_t* word, int rank) {
+    constexpr int at_once = Message::units_at_once;
+    constexpr int looks_before_a_question = 32;
+    const tagged_unit* const from = slot(peers_.rank, rank, number_);
+    int units = 1;  // until the first tells
+#pragma unroll 1
+    for (int first = 0; first < units; first += at_once) {
+      tagged_unit unit[at_once];
+      for (int looks = 1; !given_up_; ++looks) {
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) unit[k] = load_unit_of_peer(from + first + k);
+        if (first == 0 && is_there(unit[0])) units = Message::units_of(unit[0].payload[0]);
+        bool there = true;
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) there &= first + k >= units || is_there(unit[k]);
+        if (there) break;
+        if (looks % looks_before_a_question == 0) ask();
+      }
+      if (given_up_) return false;
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) memcpy(word + 3 * (first + k), unit[k].payload, sizeof(unit[k].payload));
+    }
+    return true;
+  }
+
+  /// Behind the last message.
+  __device__ void end() const {
+    if (given_up_) return;
+    peers_.control[0] = number_;
+    // Now and then units that were not written again for long, so that their number does not come once more.
+    if (number_ % calls_between_clearings >= nccl_peers::slots) return;
+    for (int rank = 0; rank < peers_.size; ++rank) {
+      tagged_unit* const old = slot(peers_.rank, rank, number_ + 2);
+      for (int k = 0; k < nccl_peers::units_of_slot; ++k) store_unit_of_peer(old + k, {});
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t calls_between_clearings = 1 << 20;
+
+  __device__ bool is_there(const tagged_unit& unit) const {
+    return (unit.payload[0] ^ unit.payload[1] ^ unit.payload[2] ^ unit.tag) == number_;
+  }
+  __device__ tagged_unit* slot(int of, int from, std::uint32_t number) const {
+    const int at = static_cast<int>(number % nccl_peers::slots) * peers_.size + from;
+    return static_cast<tagged_unit*>(peers_.memory[of]) + static_cast<std::size_t>(at) * nccl_peers::units_of_slot;
+  }
+  /// Whether to wait on: what is given up once stays so, as other ranks do not know of it.
+  __device__ void ask() {
+    given_up_ = load_unit_of_peer(reinterpret_cast<const tagged_unit*>(peers_.control)).payload[1] != 0;
+    if (!given_up_ && nanoseconds_now() - begin_ > peers_.patience_ns) {
+      given_up_ = true;
+      peers_.control[1] = 1;
+    }
+  }
+
+  const nccl_peers& peers_;
+  std::uint64_t begin_;
+  std::uint32_t number_;
+  bool given_up_;
+};
+
+/// As nccl_answer, of any result.
+template <class Result>
+struct peer_answer {
+  alignas(nccl_answer<Result>) unsigned char bytes[sizeof(nccl_answer<Result>)];
+};
+
+/// What finishes a part where ranks reach each other's memory: g of finished(g, ...), whose arguments are a part's
+/// accumulators. What it gives is for the host; device memory it writes itself, since a result may not come.
+template <class Composite>
+struct exchange_of_peers {
+  using result_type = typename Composite::result_type;
+  using accumulators = typename Composite::plain_type::accumulator_type;
+
+  Composite c;
+  nccl_peers peers;
+  nccl_destination<result_type> destination;  ///< its mailbox is not used
+
+  template <class... Accumulator>
+  __device__ peer_answer<result_type> operator()(const Accumulator&... own) const {
+    return exchanged({{{own}...}}, 0);
+  }
+  __device__ peer_answer<result_type> exchanged(const accumulators& own, std::uint32_t own_failed) const {
+    using message = peer_message<accumulators>;
+    peer_exchange exchange(peers);
+    std::uint32_t mine[message::room] = {};
+    std::uint32_t other[message::room];
+    message::put(own, own_failed, mine);
+    exchange.send<message>(mine);
+    accumulators joined = c.identity();
+    std::uint64_t failed = own_failed;
+#pragma unroll 1
+    for (int rank = 0; rank < peers.size; ++rank) {
+      const bool is_own = rank == peers.rank;
+      if (!is_own && !exchange.receive<message>(other, rank)) {
+        failed |= rank_did_not_come;
+        break;
+      }
+      const std::uint32_t* const words = is_own ? mine : other;
+      if ((words[0] & 1) != 0) failed |= part_failed;
+      // All messages are waited for, but nothing of the user's is called where a rank has failed.
+      if (failed == 0) message::take(c, joined, words, rank == 0);
+    }
+    exchange.end();
+    peer_answer<result_type> bytes = {};
+    auto& answer = reinterpret_cast<nccl_answer<result_type>&>(bytes);
+    answer.failed = failed;
+    if (failed == 0) {
+      answer.result = c.result(joined);
+      if (destination.out != nullptr) *destination.out = answer.result;
+    } else if (destination.failures != nullptr) {
+      *static_cast<volatile std::uint64_t*>(destination.failures) = failed;
+    }
+    return bytes;
+  }
+};
+
+template <class G, class... Reducer>
+constexpr finished_composite<G, Reducer...> finished_part(const G& g, const composite<Reducer...>& reducers) {
+  return {reducers, g};
+}
+
+/// A rank whose part failed says so.
+template <class Composite>
+__global__ void __launch_bounds__(32) send_failure_kernel(const exchange_of_peers<Composite> exchange) {
+  if (threadIdx.x == 0) exchange.exchanged(exchange.c.identity(), part_failed);
+}
+template <class Composite>
+void launch_failure(cuda_session& session, const exchange_of_peers<Composite>& exchange) {
+  void* arguments[] = {argument(exchange)};
+  cuda_launch launch;
+  launch.strategy = "send_failure";
+  launch.grid_size = 1;
+  launch.block_size = 32;
+  session.launch(kernel_pointer(&send_failure_kernel<Composite>), launch, arguments, {});
+}
+
+}  // namespace fanin::detail
