@@ -33,7 +33,8 @@ class nccl_error : public error {
 /// The same on all ranks.
 struct nccl_options {
   /// So long a host waits for a result, at most. Then it gives the communicator up (ncclCommAbort), since a rank that
-  /// does not come leaves the others' kernels waiting without end.
+  /// does not come leaves the others' kernels waiting without end. A call of one launch waits as long on its device,
+  /// and ends by itself.
   std::chrono::milliseconds patience = std::chrono::minutes(10);
   /// On one rank, too, messages go through NCCL: to test, and to measure. Otherwise its calls are the plain ones.
   bool exchanges_alone = false;

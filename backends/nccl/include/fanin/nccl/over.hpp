@@ -286,10 +286,12 @@ struct over_nccl {
 /// device. In units that a CUDA compiler reads. Collective: all ranks make the same calls in the same order, also those
 /// whose part is empty.
 ///
-/// All of it is in the order of the object's stream: the part, NCCL's exchange, and a small kernel that joins what came
-/// and makes the result. The _into form waits for nothing and may be captured into a graph, which all ranks launch; a
-/// replay exchanges anew. The blocking and the _async form are refused on a stream that is being captured, on all ranks
-/// or the others wait. A host waits no longer than nccl_options::patience says.
+/// All of it is in the order of the object's stream: one launch where ranks reach each other's memory
+/// (nccl::is_one_launch()), elsewhere the part, NCCL's exchange, and a small kernel that joins what came and makes the
+/// result. The _into form waits for nothing and may be captured into a graph, which all ranks launch; a replay
+/// exchanges anew, and must not run while other calls over the communicator do. The blocking and the _async form are
+/// refused on a stream that is being captured, on all ranks or the others wait. Objects with streams of their own take
+/// turns. A host waits no longer than nccl_options::patience says, nor does a call of one launch.
 ///
 /// Accumulators are joined in the order of the ranks: the same bits from run to run for the same number of ranks and
 /// parts, on all ranks. Exact sums alone travel as words that NCCL adds up: the same bits for every number of ranks,
