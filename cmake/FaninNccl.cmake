@@ -7,15 +7,16 @@ set(FANIN_NCCL_ROOT "" CACHE PATH "NCCL: the folder that has include/nccl.h and 
 set(fanin_nccl_why_not "")
 if(NOT TARGET fanin_nccl_library)
   # The folder that was named alone, whatever else has an NCCL: headers and library are of one version.
-  set(default_too "$ENV{NCCL_ROOT}")
+  set(named "${FANIN_NCCL_ROOT}")
+  if(NOT named)
+    set(named "$ENV{NCCL_ROOT}")
+  endif()
   set(only_there "")
-  if(FANIN_NCCL_ROOT)
-    set(default_too "")
+  if(named)
     set(only_there NO_DEFAULT_PATH)
   endif()
-  find_path(FANIN_NCCL_INCLUDE_DIR nccl.h PATHS "${FANIN_NCCL_ROOT}" "${default_too}" PATH_SUFFIXES include ${only_there})
-  find_library(FANIN_NCCL_LIBRARY NAMES nccl libnccl.so.2 PATHS "${FANIN_NCCL_ROOT}" "${default_too}" PATH_SUFFIXES lib
-                                                                                                      ${only_there})
+  find_path(FANIN_NCCL_INCLUDE_DIR nccl.h HINTS "${named}" PATH_SUFFIXES include ${only_there})
+  find_library(FANIN_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS "${named}" PATH_SUFFIXES lib ${only_there})
   mark_as_advanced(FANIN_NCCL_INCLUDE_DIR FANIN_NCCL_LIBRARY)
   if(NOT FANIN_NCCL_INCLUDE_DIR OR NOT FANIN_NCCL_LIBRARY)
     set(fanin_nccl_why_not

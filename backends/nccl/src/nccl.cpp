@@ -85,7 +85,8 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
     check_nccl(code, function, comm);
   }
   void wait_no_longer(std::chrono::steady_clock::time_point begin) {
-    if (std::chrono::steady_clock::now() - begin > options.patience) throw_not_come();
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (std::chrono::duration_cast<std::chrono::milliseconds>(waited) > options.patience) throw_not_come();
   }
   [[noreturn]] void throw_not_come() {
     give_up();
@@ -98,9 +99,14 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   /// there, or waited for its work.
   void come_behind_others(const cuda_handle& handle, cudaStream_t stream) {
     if (stream == last_stream_ && !last_object_.expired()) return;  // a new stream may have an old one's address
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (last_object_.lock() != nullptr && cudaStreamIsCapturing(last_stream_, &status) == cudaSuccess &&
-        status == cudaStreamCaptureStatusNone) {
+    if (last_object_.lock() != nullptr) {
+      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+      check_cuda_of_nccl(cudaStreamIsCapturing(last_stream_, &status), "cudaStreamIsCapturing");
+      if (status != cudaStreamCaptureStatusNone) {
+        throw state_error(
+            "fanin over NCCL's ranks: the stream of the call before this one over the communicator is being captured, "
+            "and this call cannot come behind it; end the capture first, or make the call on that object");
+      }
       check_cuda_of_nccl(cudaEventRecord(behind_, last_stream_), "cudaEventRecord");
       check_cuda_of_nccl(cudaStreamWaitEvent(stream, behind_, 0), "cudaStreamWaitEvent");
     }
@@ -149,8 +155,12 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   }
   void give_up() noexcept {
     if (std::exchange(is_given_up_, true)) return;
-    if (peers_ != nullptr) peers_->stop();
-    static_cast<void>(ncclCommAbort(comm));
+    const on_device here(device);  // any thread may wait for a result
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+    const bool is_told = peers_ == nullptr || peers_->stop();
+    static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+    if (is_told) static_cast<void>(ncclCommAbort(comm));  // with which memory goes that kernels look at
   }
   void release() noexcept {
     {
@@ -235,7 +245,7 @@ void nccl_sum(nccl_state& state, const void* own, void* sum, std::size_t words, 
 
 const nccl_peers& peers_of(const nccl_state& state) noexcept { return state.peers(); }
 void come_behind_others(nccl_state& state, const cuda_handle& handle, cudaStream_t stream, bool is_capturing) {
-  if (!is_capturing) state.come_behind_others(handle, stream);
+  if (!is_capturing && state.peers().memory != nullptr) state.come_behind_others(handle, stream);
 }
 
 pending_handle watched(nccl_state& state, pending_handle slot) {

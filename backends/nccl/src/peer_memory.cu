@@ -52,8 +52,9 @@ class opened final : public peer_memory {
       release();
       throw;
     }
+    constexpr std::chrono::milliseconds most = std::chrono::hours(24 * 365 * 100);  // that nanoseconds can count
     peers_.patience_ns =
-        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(options.patience).count());
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(options.patience < most ? options.patience : most).count());
   }
   ~opened() override { release(); }
 
@@ -77,11 +78,9 @@ class opened final : public peer_memory {
     memory.outBufferHandle = &handle;
     ncclDevCommRequirements requirements{};
     requirements.resourceRequirementsList = &memory;
-    try {
-      finish_(ncclDevCommCreate(comm_, &requirements, &devices_), "ncclDevCommCreate");
-      has_devices_ = true;
-    } catch (const error&) {  // there is none here
-    }
+    const ncclResult_t made = ncclDevCommCreate(comm_, &requirements, &devices_);  // where there is none, it fails
+    if (made == ncclInProgress) finish_(made, "ncclDevCommCreate");
+    has_devices_ = made == ncclSuccess || made == ncclInProgress;
     if (!all_say(has_devices_ && devices_.lsaSize == size && devices_.nRanks == size)) return false;
     const std::uint64_t words = nccl_peers::bytes(size) / sizeof(std::uint64_t);
     void* arguments[] = {argument(devices_), argument(handle), argument(rank),
@@ -95,16 +94,18 @@ class opened final : public peer_memory {
     peers_.memory = pointers;
     return all_say(true);  // whose memory is clear now
   }
-  void stop() noexcept override {
+  bool stop() noexcept override {
     using namespace std::chrono_literals;
     constexpr int not_zero = 1;
-    static_cast<void>(cudaMemsetAsync(peers_.control + 1, not_zero, sizeof(std::uint32_t), stream_));
-    // Kernels look every few microseconds.
-    for (int look = 0; look < 100 && cudaStreamQuery(stream_) == cudaErrorNotReady; ++look) {
-      std::this_thread::sleep_for(10ms);
-    }
-    std::this_thread::sleep_for(10ms);
     has_devices_ = false;
+    if (cudaMemsetAsync(peers_.control + 1, not_zero, sizeof(std::uint32_t), stream_) != cudaSuccess) return false;
+    cudaError_t state = cudaErrorNotReady;
+    for (int look = 0; look < 100 && state == cudaErrorNotReady; ++look) {
+      std::this_thread::sleep_for(10ms);
+      state = cudaStreamQuery(stream_);
+    }
+    std::this_thread::sleep_for(10ms);  // kernels look every few microseconds
+    return state == cudaSuccess;
   }
 
  private:

@@ -21,8 +21,8 @@ class peer_memory {
 
   const nccl_peers& peers() const noexcept { return peers_; }
   /// Before the communicator is aborted, with which the memory goes: kernels that wait for a rank end, and those that
-  /// come later do not wait. Waits for a moment.
-  virtual void stop() noexcept = 0;
+  /// come later do not wait. Waits for a moment. False: they could not be told, and go on.
+  virtual bool stop() noexcept = 0;
 
  protected:
   nccl_peers peers_;

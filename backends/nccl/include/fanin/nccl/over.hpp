@@ -104,9 +104,9 @@ class call_over_nccl {
     const nccl_destination<result_type> destination{out, detail::failures_of(state_), {}};
     std::exception_ptr failure;
     if (is_one_launch()) {
-      const room of_call = take_room(cuda_session::mode::ordered, sizeof(answer_type));
       launch_once(destination, failure, [&](const auto& c) {
         check_destination();
+        const room of_call = take_room(sizeof(answer_type));  // one that cannot be had is a message, too
         part.into(reinterpret_cast<answer_type*>(of_call.own + answer_offset), c);
       });
     } else {
@@ -181,9 +181,8 @@ class call_over_nccl {
     unsigned char* all;
   };
   static constexpr std::size_t answer_offset = alignof(answer_type) > 16 ? alignof(answer_type) : 16;
-  room take_room(cuda_session::mode how, std::size_t bytes_of_answer) const {
-    cuda_session session(handle_, nullptr, how, name_);
-    detail::check_nccl_call(state_, session.device(), name_);
+  room take_room(std::size_t bytes_of_answer) const {
+    cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
     return {static_cast<unsigned char*>(
                 session.workspace(cuda_session::partials::of_ranks, answer_offset + bytes_of_answer).partials),
             nullptr};
@@ -191,6 +190,7 @@ class call_over_nccl {
   room take_room(cuda_session::mode how) const {
     cuda_session session(handle_, nullptr, how, name_);
     detail::check_nccl_call(state_, session.device(), name_);
+    detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
     const auto messages = message::is_sum ? std::size_t{1} : static_cast<std::size_t>(detail::ranks_of(state_));
     auto* const memory = static_cast<unsigned char*>(
         session.workspace(cuda_session::partials::of_ranks, message::bytes * (1 + messages)).partials);

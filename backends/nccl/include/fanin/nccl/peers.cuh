@@ -120,10 +120,11 @@ class peer_exchange {
 #pragma unroll
         for (int k = 0; k < at_once; ++k) unit[k] = load_unit_of_peer(from + first + k);
         if (first == 0 && is_there(unit[0])) units = Message::units_of(unit[0].payload[0]);
+        if (units > Message::most_units) give_up();  // of another call
         bool there = true;
 #pragma unroll
         for (int k = 0; k < at_once; ++k) there &= first + k >= units || is_there(unit[k]);
-        if (there) break;
+        if (there || given_up_) break;
         if (looks % looks_before_a_question == 0) ask();
       }
       if (given_up_) return false;
@@ -158,10 +159,11 @@ class peer_exchange {
   /// Whether to wait on: what is given up once stays so, as other ranks do not know of it.
   __device__ void ask() {
     given_up_ = load_unit_of_peer(reinterpret_cast<const tagged_unit*>(peers_.control)).payload[1] != 0;
-    if (!given_up_ && nanoseconds_now() - begin_ > peers_.patience_ns) {
-      given_up_ = true;
-      peers_.control[1] = 1;
-    }
+    if (!given_up_ && nanoseconds_now() - begin_ > peers_.patience_ns) give_up();
+  }
+  __device__ void give_up() {
+    given_up_ = true;
+    peers_.control[1] = 1;
   }
 
   const nccl_peers& peers_;
