@@ -4,13 +4,16 @@
 #include <cuda_runtime_api.h>
 #include <mpi.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fanin/macros.hpp>
 
 #include "measure.hpp"
 

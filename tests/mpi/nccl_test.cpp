@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <chrono>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -68,6 +69,12 @@ held<T, fanin::cuda> part_of(const fanin::cuda& gpu, const std::vector<T>& all, 
                                                          static_cast<std::size_t>(part.end - part.begin)));
 }
 
+struct both_parts {
+  FANIN_FUNCTION fanin::tuple<std::complex<double>, double> operator()(std::int64_t i) const {
+    return {{{std::complex<double>(-element_at{}(i), element_at{}(i))}, {element_at{}(i)}}};
+  }
+};
+
 TEST_P(nccl_ranks, exact_sums_have_the_same_bits) {
   const auto comm = make_comm();
   const fanin::cuda gpu;
@@ -93,6 +100,23 @@ TEST_P(nccl_ranks, exact_sums_have_the_same_bits) {
       EXPECT_EQ(fanin::exact_norm2_squared(gpu, fanin::over(*comm, mine)), square);
       EXPECT_EQ(fanin::exact_dot(gpu, fanin::over(*comm, mine), fanin::over(*comm, mine)), square);
     }
+  }
+}
+
+/// Several exact sums, complex ones too, of parts some of which are empty.
+TEST_P(nccl_ranks, several_exact_sums) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto f = both_parts{};
+  for (const std::int64_t n : {0, 2, 300}) {
+    const auto sums = [&](const auto& range) {
+      return fanin::parallel_reduce(range, f, fanin::exact_sum<std::complex<double>>{}, fanin::exact_sum<double>{});
+    };
+    const own_part part(n, *comm, 6);
+    const auto [of_complex, of_double] = sums(fanin::over(*comm, fanin::range(gpu, part.begin, part.end)));
+    const auto [complex, real] = sums(fanin::range(exec, n));
+    EXPECT_EQ(of_complex, complex) << n;
+    EXPECT_EQ(of_double, real) << n;
   }
 }
 
@@ -557,7 +581,38 @@ TEST_P(nccl_ranks, a_rank_that_comes_too_late) {
   }
 }
 
-#if FANIN_TEST_ON_SIMULATOR
+#if !FANIN_TEST_ON_SIMULATOR
+
+/// A test of the build, too: with another NCCL than the one that is loaded all that stands here would be skipped.
+TEST_P(nccl_ranks, where_devices_reach_each_other_calls_are_one_launch) {
+  if (!GetParam()) GTEST_SKIP() << "it was not asked for";
+  const auto comm = make_comm();
+  for (int peer = 0; peer < comm->size(); ++peer) {
+    int reaches = peer == comm->device() ? 1 : 0;
+    if (reaches == 0) cudaDeviceCanAccessPeer(&reaches, comm->device(), peer);
+    if (reaches == 0) GTEST_SKIP() << "device " << comm->device() << " does not reach device " << peer;
+  }
+  EXPECT_TRUE(comm->is_one_launch());
+}
+
+#else
+
+/// A message that is longer than a rank's own call has them ends the communicator there, and nothing else does.
+TEST_P(nccl_ranks, a_rank_that_makes_another_call) {
+  const auto comm =
+      make_comm({.patience = std::chrono::seconds(20), .exchanges_alone = true, .one_launch = GetParam()});
+  if (!comm->is_one_launch()) GTEST_SKIP() << "NCCL's kernels do not tell";
+  if (comm->size() == 1) GTEST_SKIP() << "there is no other rank";
+  const fanin::cuda gpu;
+  const auto range = fanin::over(*comm, fanin::range(gpu, 10));
+  if (comm->rank() == 0) {
+    EXPECT_THROW((void)fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), fanin::nccl_error);
+    EXPECT_THROW(comm->check(), fanin::state_error);
+  } else {  // rank 0's message is short, and no number
+    EXPECT_NO_THROW((void)fanin::parallel_reduce(range, element_at{}, fanin::exact_sum<double>{}));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
 
 /// All ranks take one launch, or none does.
 TEST_P(nccl_ranks, where_ranks_do_not_reach_each_other) {

@@ -67,7 +67,7 @@ class basic_exact_accumulator {
 
   /// Adds what another one holds, which may be this one.
   FANIN_FUNCTION void merge(const basic_exact_accumulator& from) {
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int i = 0; i < Limbs; ++i) limb_[i] += from.limb_[i];
     positive_infinities_ = positive_infinities_ != 0 || from.positive_infinities_ != 0 ? 1 : 0;
     negative_infinities_ = negative_infinities_ != 0 || from.negative_infinities_ != 0 ? 1 : 0;
@@ -79,7 +79,7 @@ class basic_exact_accumulator {
   /// 2^62; and whether there were infinities and NaN.
   FANIN_FUNCTION void add_digits(const std::int64_t (&digit)[Limbs], bool has_positive_infinity,
                                  bool has_negative_infinity, bool has_nan) {
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int i = 0; i < Limbs; ++i) limb_[i] += digit[i];
     if (has_positive_infinity) positive_infinities_ = 1;
     if (has_negative_infinity) negative_infinities_ = 1;
@@ -119,7 +119,8 @@ class basic_exact_accumulator {
   }
 
   /// The sum as few 32-bit words, for ranks to hand each other: which digits follow, from the lowest that is not 0 to
-  /// the last that the sign does not tell, then these; and whether there were infinities and NaN. Gives how many.
+  /// the last that the sign does not tell, then these; and whether there were infinities and NaN. Gives how many, of
+  /// `words`, which have room for the most; what stands behind them is of no meaning. The same words for the same sum.
   static constexpr int most_packed_words = Limbs + 2;
   FANIN_FUNCTION int pack(std::uint32_t* words) const {
     int lowest = Limbs;
@@ -132,7 +133,7 @@ class basic_exact_accumulator {
       if (digit != 0) end_if_positive = i + 1;
       if (digit != 0xffff'ffff) end_if_negative = i + 1;
     };
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int i = 0; i < Limbs - 1; ++i) {
       carry += limb_[i];
       see(i, static_cast<std::uint32_t>(carry & digit_mask));
@@ -144,17 +145,18 @@ class basic_exact_accumulator {
     const bool is_negative = carry < 0;
     const int end = is_negative ? end_if_negative : end_if_positive;
     const int count = end > lowest ? end - lowest : 0;
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int k = 0; k < count; ++k) words[1 + k] = words[1 + lowest + k];
     words[0] = static_cast<std::uint32_t>(lowest) | static_cast<std::uint32_t>(count) << 8 | flags() << 16 |
                (is_negative ? 1U : 0U) << 19;
     return 1 + count;
   }
-  /// Adds what pack() gave, of up to 2^31 sums. Gives how many words that was.
+  /// Adds what pack() gave, of the same kind of accumulator: up to 2^31 - 1 sums to one that was empty. Other words are
+  /// not told from these. Gives how many they were.
   FANIN_FUNCTION int add_packed(const std::uint32_t* words) {
     const auto lowest = static_cast<int>(words[0] & 0xff);
     const auto count = static_cast<int>(words[0] >> 8 & 0xff);
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int k = 0; k < count; ++k) add_at(lowest + k, words[1 + k]);
     if ((words[0] >> 19 & 1) != 0) add_at(lowest + count, -1);
     if ((words[0] >> 16 & 1) != 0) positive_infinities_ = 1;
@@ -390,7 +392,7 @@ class basic_exact_accumulator {
   /// Afterwards all digits but the top one are in 0 .. 2^32 - 1, which is the one way to write the number.
   FANIN_FUNCTION void carry() {
     std::int64_t carried = 0;
-    FANIN_DETAIL_ROLLED
+    FANIN_DETAIL_UNROLLED_LITTLE
     for (int i = 0; i < Limbs - 1; ++i) {
       carried += limb_[i];
       limb_[i] = carried & digit_mask;

@@ -32,9 +32,9 @@
 /// In front of a loop that a device runs once: unrolled a little there, as code that is run through once costs more
 /// than what it does (on an H200 some 6 cycles an instruction), and loads of one step after the other wait.
 #if defined(__CUDA_ARCH__)
-#define FANIN_DETAIL_ROLLED _Pragma("unroll 8")
+#define FANIN_DETAIL_UNROLLED_LITTLE _Pragma("unroll 8")
 #else
-#define FANIN_DETAIL_ROLLED
+#define FANIN_DETAIL_UNROLLED_LITTLE
 #endif
 
 /// Whether this unit computes doubles in a wider type, or may: g++ for 32-bit x86, and -mfpmath=387 or both. (The

@@ -17,23 +17,34 @@ struct tagged_unit {
 /// result.
 __device__ inline std::uint32_t settled_in_first_lane(std::uint32_t word) { return __shfl_sync(1U, word, 0); }
 
+/// A unit as the hardware moves it.
+struct unit_halves {
+  std::uint64_t low;
+  std::uint64_t high;
+
+  __device__ static unit_halves of(const tagged_unit& unit) {
+    return {std::uint64_t{unit.payload[1]} << 32 | unit.payload[0], std::uint64_t{unit.tag} << 32 | unit.payload[2]};
+  }
+  __device__ tagged_unit unit() const {
+    return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
+            static_cast<std::uint32_t>(high >> 32)};
+  }
+};
+
 __device__ inline void store_unit(tagged_unit* to, const tagged_unit& unit) {
-  const std::uint64_t low = std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
-  const std::uint64_t high = std::uint64_t{unit.tag} << 32 | unit.payload[2];
+  const unit_halves halves = unit_halves::of(unit);
   asm volatile("{ .reg .b128 unit; mov.b128 unit, {%1, %2}; st.relaxed.gpu.global.b128 [%0], unit; }" ::"l"(to),
-               "l"(low), "l"(high)
+               "l"(halves.low), "l"(halves.high)
                : "memory");
 }
 
 __device__ inline tagged_unit load_unit(const tagged_unit* from) {
-  std::uint64_t low;
-  std::uint64_t high;
+  unit_halves halves;
   asm volatile("{ .reg .b128 unit; ld.relaxed.gpu.global.b128 unit, [%2]; mov.b128 {%0, %1}, unit; }"
-               : "=l"(low), "=l"(high)
+               : "=l"(halves.low), "=l"(halves.high)
                : "l"(from)
                : "memory");
-  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high)},
-          static_cast<std::uint32_t>(high >> 32)};
+  return halves.unit();
 }
 
 }  // namespace fanin::detail

@@ -77,16 +77,21 @@ __global__ void __launch_bounds__(32)
   destination.deliver(c.result(joined));
 }
 
+/// A kernel of one warp in the session's stream.
+inline void launch_warp(cuda_session& session, const void* kernel, const char* name, void** arguments) {
+  cuda_launch launch;
+  launch.strategy = name;
+  launch.grid_size = 1;
+  launch.block_size = 32;
+  session.launch(kernel, launch, arguments, {});
+}
+
 template <class Composite>
 void launch_join(cuda_session& session, const Composite& c, const unsigned char* messages, int count,
                  const nccl_destination<typename Composite::result_type>& destination) {
   if constexpr (Composite::is_finished) check_device_functor<typename Composite::finish_type>();
   void* arguments[] = {argument(c), argument(messages), argument(count), argument(destination)};
-  cuda_launch launch;
-  launch.strategy = "join_ranks";
-  launch.grid_size = 1;
-  launch.block_size = 32;
-  session.launch(kernel_pointer(&join_ranks_kernel<Composite>), launch, arguments, {});
+  detail::launch_warp(session, kernel_pointer(&join_ranks_kernel<Composite>), "join_ranks", arguments);
 }
 
 }  // namespace fanin::detail

@@ -86,7 +86,8 @@ class nccl {
   const nccl_options& options() const noexcept;
   /// Whether calls are one launch: each rank has a device of its own, all reach each other's memory (NCCL's device
   /// communicator says so), the NCCL that is loaded is the one that Fanin was compiled for, and options allow it.
-  /// Decided by all ranks together, once. (Results of more than 3 KiB a rank take several launches all the same.)
+  /// Decided by all ranks together, once. (Calls whose accumulators have more than 3 KiB take several launches all the
+  /// same.) False on one rank whose calls are the plain ones.
   bool is_one_launch() const noexcept;
 
   /// Throws what has gone wrong since and has not been told: rank_error where a part of another rank failed in an _into

@@ -104,10 +104,9 @@ class call_over_nccl {
     const nccl_destination<result_type> destination{out, detail::failures_of(state_), {}};
     std::exception_ptr failure;
     if (is_one_launch()) {
-      launch_once(destination, failure, [&](const auto& c) {
+      launch_once(cuda_session::mode::ordered, destination, failure, [&](const auto& c) {
         check_destination();
-        const room of_call = take_room(sizeof(answer_type));  // one that cannot be had is a message, too
-        part.into(reinterpret_cast<answer_type*>(of_call.own + answer_offset), c);
+        part.into(take_answer(), c);
       });
     } else {
       const room of_call = take_room(cuda_session::mode::ordered);
@@ -148,18 +147,24 @@ class call_over_nccl {
   template <class Part>
   pending_handle in_one_launch(const Part& part, std::exception_ptr& failure) const {
     pending<answer_type> answer;
-    { const cuda_session session(handle_, nullptr, cuda_session::mode::blocking, name_); }  // refused on all ranks
-    launch_once({}, failure, [&](const auto& c) { answer = part.later(c); });
+    launch_once(cuda_session::mode::blocking, {}, failure, [&](const auto& c) { answer = part.later(c); });
     if (failure != nullptr) answer = pending<answer_type>(failure);
     return pending_handle(new slot_of_pending<answer_type>(std::move(answer)));
   }
-  /// A part that fails is a message that says so.
+  /// Device memory that nobody reads, for what the part's launch gives.
+  answer_type* take_answer() const {
+    constexpr std::size_t offset = alignof(answer_type) > 16 ? alignof(answer_type) : 16;  // behind what stays 0
+    cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+    const auto memory = session.workspace(cuda_session::partials::of_ranks, offset + sizeof(answer_type));
+    return reinterpret_cast<answer_type*>(static_cast<unsigned char*>(memory.partials) + offset);
+  }
+  /// A part that fails, or has no memory, is a message that says so.
   template <class Launch>
-  void launch_once(const nccl_destination<result_type>& destination, std::exception_ptr& failure,
-                   const Launch& launch) const {
+  void launch_once(cuda_session::mode how, const nccl_destination<result_type>& destination,
+                   std::exception_ptr& failure, const Launch& launch) const {
     exchange_type exchange{composite_, detail::peers_of(state_), destination};
     {
-      const cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+      const cuda_session session(handle_, nullptr, how, name_);
       detail::check_nccl_call(state_, session.device(), name_);
       detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
     }
@@ -180,13 +185,6 @@ class call_over_nccl {
     unsigned char* own;
     unsigned char* all;
   };
-  static constexpr std::size_t answer_offset = alignof(answer_type) > 16 ? alignof(answer_type) : 16;
-  room take_room(std::size_t bytes_of_answer) const {
-    cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
-    return {static_cast<unsigned char*>(
-                session.workspace(cuda_session::partials::of_ranks, answer_offset + bytes_of_answer).partials),
-            nullptr};
-  }
   room take_room(cuda_session::mode how) const {
     cuda_session session(handle_, nullptr, how, name_);
     detail::check_nccl_call(state_, session.device(), name_);

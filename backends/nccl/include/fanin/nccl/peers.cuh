@@ -36,11 +36,11 @@ struct sent_accumulator {
   }
   template <class R>
   __device__ static int take(const R& reducer, Accumulator& into, const std::uint32_t* words, bool is_first) {
-    Accumulator other = into;
-    memcpy(static_cast<void*>(&other), words, sizeof(Accumulator));
     if (is_first) {
-      memcpy(static_cast<void*>(&into), &other, sizeof(Accumulator));
+      memcpy(static_cast<void*>(&into), words, sizeof(Accumulator));
     } else {
+      Accumulator other = into;
+      memcpy(static_cast<void*>(&other), words, sizeof(Accumulator));
       reducer.join(into, other);
     }
     return most_words;
@@ -156,7 +156,7 @@ class peer_exchange {
     const int at = static_cast<int>(number % nccl_peers::slots) * peers_.size + from;
     return static_cast<tagged_unit*>(peers_.memory[of]) + static_cast<std::size_t>(at) * nccl_peers::units_of_slot;
   }
-  /// Whether to wait on: what is given up once stays so, as other ranks do not know of it.
+  /// Gives up where a host did, or patience ends. It stays so: other ranks do not know of it.
   __device__ void ask() {
     given_up_ = load_unit_of_peer(reinterpret_cast<const tagged_unit*>(peers_.control)).payload[1] != 0;
     if (!given_up_ && nanoseconds_now() - begin_ > peers_.patience_ns) give_up();
@@ -241,11 +241,7 @@ __global__ void __launch_bounds__(32) send_failure_kernel(const exchange_of_peer
 template <class Composite>
 void launch_failure(cuda_session& session, const exchange_of_peers<Composite>& exchange) {
   void* arguments[] = {argument(exchange)};
-  cuda_launch launch;
-  launch.strategy = "send_failure";
-  launch.grid_size = 1;
-  launch.block_size = 32;
-  session.launch(kernel_pointer(&send_failure_kernel<Composite>), launch, arguments, {});
+  detail::launch_warp(session, kernel_pointer(&send_failure_kernel<Composite>), "send_failure", arguments);
 }
 
 }  // namespace fanin::detail
