@@ -121,7 +121,7 @@ class basic_exact_accumulator {
   /// The sum as few 32-bit words, for ranks to hand each other: which digits follow, from the lowest that is not 0 to
   /// the last that the sign does not tell, then these; and whether there were infinities and NaN. Gives how many, of
   /// `words`, which have room for the most; what stands behind them is of no meaning. The same words for the same sum.
-  static constexpr int most_packed_words = Limbs + 2;
+  static constexpr int most_packed_words = Limbs + 1;
   FANIN_FUNCTION int pack(std::uint32_t* words) const {
     int lowest = Limbs;
     int end_if_positive = 0;
@@ -140,8 +140,7 @@ class basic_exact_accumulator {
       carry >>= digit_bits;
     }
     carry += limb_[Limbs - 1];
-    see(Limbs - 1, static_cast<std::uint32_t>(carry & digit_mask));
-    see(Limbs, static_cast<std::uint32_t>(carry >> digit_bits & digit_mask));
+    see(Limbs - 1, static_cast<std::uint32_t>(carry & digit_mask));  // above these the top has its sign: largest_top
     const bool is_negative = carry < 0;
     const int end = is_negative ? end_if_negative : end_if_positive;
     const int count = end > lowest ? end - lowest : 0;
@@ -278,6 +277,7 @@ class basic_exact_accumulator {
   /// 2^63 of the largest elements (of products where they fit) have a top digit below this.
   static constexpr std::int64_t largest_top =
       std::int64_t{1} << ((Lowest <= -2148 ? 2048 : 1024) + 63 - Lowest - digit_bits * (Limbs - 1));
+  static_assert(largest_top <= std::int64_t{1} << (digit_bits - 1), "what pack() leaves out");
 
   /// Where a digit stands, or behind these how often there was an infinity or a NaN.
   FANIN_FUNCTION std::int64_t& word(int i) {
