@@ -71,7 +71,8 @@ stage() {
   say "${summary[-1]}"
 }
 
-# count_tests FILE   adds up a JUnit report of ctest, and the schedules of the simulated device that its tests ran.
+# count_tests FILE   adds up a JUnit report of ctest, and the schedules of the simulated device that its tests ran; prints
+# what those that failed wrote.
 count_tests() {
   local counts run fail skip schedules
   counts=$(python3 - "$1" <<'PYTHON'
@@ -80,6 +81,10 @@ import sys
 import xml.etree.ElementTree as tree
 
 suite = tree.parse(sys.argv[1]).getroot()
+for case in suite.iter("testcase"):
+    if case.get("status") == "fail":
+        lines = (case.findtext("system-out") or "").splitlines()
+        print(f"{case.get('name')} failed:", *lines[-60:], sep="\n  | ", file=sys.stderr)
 status = [case.get("status") for case in suite.iter("testcase")]
 schedules = sum(int(n) for out in suite.iter("system-out") for n in re.findall(r"^(\d+) schedules, ", out.text or "", re.M))
 print(status.count("run"), status.count("fail"), len(status) - status.count("run") - status.count("fail"), schedules)
