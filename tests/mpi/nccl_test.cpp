@@ -27,6 +27,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/view.hpp>
 
 #include "devices.hpp"
 
@@ -178,6 +179,34 @@ TEST_P(nccl_ranks, data_have_the_indices_of_the_whole) {
     const auto mine = part_of(gpu, all, part);
     EXPECT_TRUE(fanin::reduce(gpu, fanin::over(*comm, mine, part.begin), least) == whole);
     EXPECT_THROW((void)fanin::reduce(gpu, fanin::over(*comm, mine), least), fanin::invalid_argument);
+  }
+}
+
+struct minus {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t x, std::int64_t y) const { return x - y; }
+};
+/// Elements of two arrays at one index, of which one stands with gaps.
+TEST_P(nccl_ranks, several_arrays_with_strides) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const fanin::max_loc<std::int64_t> most;
+  const fanin::sum<std::int64_t> sum;
+  for (const std::int64_t n : {0, 3, 700}) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < 3 * n; ++i) all.push_back(small_at{}(i));
+    const own_part part(n, *comm, 4);
+    const std::int64_t count = part.end - part.begin;
+    const auto held_all = copy_of<std::int64_t>(gpu, std::span<const std::int64_t>(all));
+    const fanin::view<const std::int64_t, 1> strided(held_all.data() + 2 * part.begin, {count}, {2});
+    const std::span<const std::int64_t> flat(held_all.data() + 2 * n + part.begin, static_cast<std::size_t>(count));
+    const auto expected = fanin::transform_reduce(
+        exec, fanin::view<const std::int64_t, 1>(all.data(), {n}, {2}),
+        std::span<const std::int64_t>(all).subspan(static_cast<std::size_t>(2 * n)), minus{}, most, sum);
+    const auto xs = fanin::over(*comm, strided, part.begin);
+    const auto ys = fanin::over(*comm, flat, part.begin);
+    auto later = fanin::transform_reduce_async(gpu, xs, ys, minus{}, most, sum);
+    EXPECT_TRUE(fanin::transform_reduce(gpu, xs, ys, minus{}, most, sum) == expected) << n;
+    EXPECT_TRUE(later.get() == expected) << n;
   }
 }
 

@@ -13,15 +13,23 @@ struct on_line {
   double operator()(std::int64_t i) const { return static_cast<double>(i); }
 };
 
+struct product {
+  double operator()(double x, double y) const { return x * y; }
+};
+
 void use(const fanin::mpi& comm) {
+  const double plane[3][4] = {};
   const fanin::serial exec;
   const fanin::sum<double> sum;
 #if defined(WRONG)
   fanin::over(comm, fanin::rows(exec, 3, 4));
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
-  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, fanin::min_loc<double>{});
+  fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
+  fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), sum);
 #else
-  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, sum);
+  fanin::reduce(exec, fanin::over(comm, plane), sum);
+  fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), product{}, sum);
+  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, sum, fanin::min_loc<double>{});
   fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 3)), on_line{}, fanin::min_loc<double>{});
 #endif
 }

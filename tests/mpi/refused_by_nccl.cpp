@@ -10,6 +10,10 @@ struct on_line {
   FANIN_FUNCTION double operator()(std::int64_t i) const { return static_cast<double>(i); }
 };
 
+struct in_plane {
+  FANIN_FUNCTION double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
+};
+
 void use(const fanin::nccl& comm) {
   const fanin::sum<double> sum;
 #if defined(WRONG)
@@ -21,5 +25,7 @@ void use(const fanin::nccl& comm) {
 #if defined(WRONG)
   const int keys[] = {1, 1, 2};
   fanin::over(comm, fanin::runs(exec, keys));
+  const fanin::cuda gpu;
+  fanin::parallel_reduce(fanin::over(comm, fanin::md_range(gpu, {3, 4})), in_plane{}, fanin::min_loc<double>{});
 #endif
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -172,6 +173,27 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count) {
   check_mpi(MPI_Iexscan(&count, &before, 1, MPI_INT64_T, MPI_SUM, state.ahead(), &request), "MPI_Iexscan");
   wait_for(request);
   return state.rank == 0 ? 0 : before;
+}
+
+void widen_bounds(mpi_state& state, bool is_empty, std::span<std::int64_t> lower, std::span<std::int64_t> upper) {
+  check_rank_call(state, {"fanin::parallel_reduce", "", "one that tells a place in an md_range", false});
+  if (state.size == 1) return;
+  const std::size_t rank = lower.size();
+  std::vector<std::int64_t> least(2 * rank, INT64_MAX);
+  for (std::size_t d = 0; d < rank && !is_empty; ++d) {
+    least[d] = lower[d];
+    least[rank + d] = ~upper[d];
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN,
+                           state.ahead(), &request),
+            "MPI_Iallreduce");
+  wait_for(request);
+  const bool are_empty = least[0] == INT64_MAX;
+  for (std::size_t d = 0; d < rank; ++d) {
+    lower[d] = are_empty ? 0 : least[d];
+    upper[d] = are_empty ? 0 : ~least[rank + d];
+  }
 }
 
 int ranks_of(const mpi_state& state) noexcept { return state.size; }

@@ -197,10 +197,11 @@ template <class Exec, class F, class X, class... Y>
 element_t<X> reduce_products(Exec&& exec, const char* call, const F& f, const X& xs, const Y&... ys) {
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  const auto run = [&](std::int64_t count, const auto& products, const auto& all) {
+  const auto run = [&](std::int64_t count, const auto& products, const auto& composite_of) {
+    const auto all = composite_of(exact_product_sum<element_t<X>>{});
     return backend<object>::reduce(handle, nullptr, 0, count, products, all);
   };
-  return detail::over_elements<object>(handle, call, run, f, std::tie(xs, ys...), exact_product_sum<element_t<X>>{});
+  return detail::over_elements<object, false>(handle, call, run, f, std::tie(xs, ys...));
 }
 
 template <class Exec, class F, class X, class... Y>
@@ -209,10 +210,11 @@ void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, cons
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   detail::check_destination(out, call);
   backend<object>::check_memory(handle, out, (std::string(call) + ": the destination").c_str());
-  const auto run = [&](std::int64_t count, const auto& products, const auto& all) {
+  const auto run = [&](std::int64_t count, const auto& products, const auto& composite_of) {
+    const auto all = composite_of(exact_product_sum<element_t<X>>{});
     backend<object>::reduce_into(handle, nullptr, out, 0, count, products, all);
   };
-  detail::over_elements<object>(handle, call, run, f, std::tie(xs, ys...), exact_product_sum<element_t<X>>{});
+  detail::over_elements<object, false>(handle, call, run, f, std::tie(xs, ys...));
 }
 
 }  // namespace detail

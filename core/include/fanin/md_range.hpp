@@ -201,6 +201,7 @@ struct over<md_range_policy<Exec, Rank, Order, Index, Tag>> {
   using result_type = typename md_result_of_all<Rank, Reducer...>::type;
 
   static constexpr std::int64_t first(const range_type&) { return 0; }
+  static constexpr const md_shape<Rank, Order>& shape(const range_type& range) { return range.shape_; }
   template <class F, class Composite>
   static constexpr bool check_functor() {
     return check_md_composite<F>(std::type_identity<typename Composite::plain_type>{});

@@ -105,25 +105,26 @@ auto over_array(const typename backend<Exec>::handle_type& handle, const char* c
   }
 }
 
-/// Reduces f over elements at the same index of several arrays: use(count, functor of numbers, composite).
-template <class Exec, class Use, class F, class... X, class... Reducer>
+/// Reduces f over elements at the same index of several arrays: use(count, functor of numbers, how reducers become
+/// one), numbers as indices rise where reducers see those.
+template <class Exec, bool InOrder, class Use, class F, class... X>
 auto over_elements(const typename backend<Exec>::handle_type& handle, const char* call, const Use& use, const F& f,
-                   const std::tuple<const X&...>& arrays, const Reducer&... reducers) {
+                   const std::tuple<const X&...>& arrays) {
   const auto over = [&](const X&... xs) {
     constexpr std::size_t rank = common_rank<X...>;
     constexpr bool are_row_major = (is_row_major<X> && ...);
     if constexpr (rank == 0 || (rank == 1 && are_row_major)) {
       std::int64_t count = 0;
       const auto transform = detail::make_transform<Exec>(handle, call, count, f, xs...);
-      return use(count, transform, detail::make_composite(reducers...));
+      return use(count, transform, [](const auto&... reducers) { return detail::make_composite(reducers...); });
     } else {
       detail::check_transform<F, X...>();
-      const auto opened = detail::open_arrays<Exec, (sees_index<Reducer> || ...)>(handle, call, xs...);
-      const auto all = opened.composite_of(reducers...);
+      const auto opened = detail::open_arrays<Exec, InOrder>(handle, call, xs...);
+      const auto composite_of = [&](const auto&... reducers) { return opened.composite_of(reducers...); };
       if constexpr (!are_row_major) {
-        if (!opened.walk.is_flat) return use(opened.count, opened.functor(f), all);
+        if (!opened.walk.is_flat) return use(opened.count, opened.functor(f), composite_of);
       }
-      return use(opened.count, span_transform<F, element_t<X>...>{f, opened.data}, all);
+      return use(opened.count, span_transform<F, element_t<X>...>{f, opened.data}, composite_of);
     }
   };
   return std::apply(over, arrays);
@@ -182,11 +183,13 @@ auto take_transform(const char* call, Exec&& exec, const Use& use, const Argumen
   const auto all = std::forward_as_tuple(arguments...);
   return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
     const auto handle = detail::handle_of(std::forward<Exec>(exec));
-    const auto run = [&](std::int64_t count, const auto& f, const auto& composite) {
-      return use(handle, count, f, composite);
+    const auto run = [&](std::int64_t count, const auto& f, const auto& composite_of) {
+      return use(handle, count, f, composite_of(std::get<arrays + 1 + R>(all)...));
     };
-    return detail::over_elements<object>(handle, call, run, std::get<arrays>(all), std::tie(std::get<X>(all)...),
-                                         std::get<arrays + 1 + R>(all)...);
+    constexpr bool in_order =
+        (sees_index<std::remove_cvref_t<std::tuple_element_t<arrays + 1 + R, decltype(all)>>> || ...);
+    return detail::over_elements<object, in_order>(handle, call, run, std::get<arrays>(all),
+                                                   std::tie(std::get<X>(all)...));
   }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
 }
 

@@ -52,6 +52,11 @@ class md_shape {
     return index;
   }
 
+  /// The number of an index, one of the box.
+  FANIN_FUNCTION constexpr std::int64_t number_of(const md_index<Rank>& index) const {
+    return number_from<Rank - 1>(index, 0);
+  }
+
   /// The next index among those that are the Speed-th fastest and slower; behind the last one comes one that is none.
   template <std::size_t Speed>
   constexpr void step(md_index<Rank>& index) const {
@@ -66,6 +71,18 @@ class md_shape {
   }
 
  private:
+  /// Of an index whose slower parts have the number `slower`.
+  template <std::size_t Speed>
+  FANIN_FUNCTION constexpr std::int64_t number_from(const md_index<Rank>& index, std::int64_t slower) const {
+    constexpr std::size_t at = dimension<Speed>;
+    if constexpr (Speed + 1 < Rank) slower *= extent(Speed);
+    const std::int64_t number = slower + (index[at] - lower_[at]);
+    if constexpr (Speed == 0) {
+      return number;
+    } else {
+      return number_from<Speed - 1>(index, number);
+    }
+  }
   template <std::size_t Speed, class Number>
   FANIN_FUNCTION constexpr void fill(md_index<Rank>& index, Number n) const {
     constexpr std::size_t at = dimension<Speed>;

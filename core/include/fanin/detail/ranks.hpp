@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include <fanin/detail/many.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/over.hpp>
+#include <fanin/detail/ranks_places.hpp>
 #include <fanin/detail/strided.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
@@ -27,6 +29,7 @@
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/pending.hpp>
 #include <fanin/reduce.hpp>
+#include <fanin/view.hpp>
 
 /// What calls over ranks have in common, whatever carries the messages. A Way (detail::over_mpi) says that:
 ///   state_type              a communicator's
@@ -34,6 +37,8 @@
 ///   call<Exec, Composite>   made of (state, handle, name, label, composite, whether the first index is given); has
 ///                           now(part), into(out, part) and later(part), of which a part is what stands below
 ///   first_of(state, name, count, first)  the index of this rank's first element, where it is needed
+///   tells_bounds            whether ranks tell each other the bounds of their md_ranges, where places are asked for:
+///                           widen(state, is_empty, lower, upper) makes them those of all
 namespace fanin {
 
 namespace detail {
@@ -103,13 +108,6 @@ struct part_of_range {
   }
 };
 
-template <class T>
-struct element_of_part {
-  const T* data;
-  std::int64_t first;
-  FANIN_FUNCTION constexpr T operator()(std::int64_t i) const { return data[i - first]; }
-};
-
 /// A rank's part of an array. It is looked at when it is reduced.
 template <class Exec, class T>
 struct part_of_data {
@@ -132,35 +130,67 @@ struct part_of_data {
     return backend<Exec>::reduce_span_async(handle, label, elements.data(), count(), c);
   }
 };
-/// The same where reducers see indices.
-template <class Exec, class T>
-struct part_of_indexed_data {
-  part_of_data<Exec, T> part;
-  std::int64_t first;
 
-  part_of_range<Exec, element_of_part<T>> as_range(const element_of_part<T>& f) const {
-    const std::int64_t count = part.count();
-    if (first > 0 && count > std::numeric_limits<std::int64_t>::max() - first) {
-      throw invalid_argument(std::string(part.name) + ": " + std::to_string(count) + " elements from index " +
-                             std::to_string(first) + " on do not fit a 64-bit index");
-    }
-    return {part.handle, part.label, first, count, f};
-  }
-  element_of_part<T> functor() const { return {part.elements.data(), first}; }
+/// f of numbers that count from `first` instead of from 0.
+template <class F>
+struct counted_from {
+  F f;
+  std::int64_t first;
+  FANIN_FUNCTION constexpr auto operator()(std::int64_t i) const { return f(i - first); }
+};
+
+/// A rank's part of arrays whose elements at one index f takes together. They are looked at when they are reduced.
+template <class Exec, class F, class... X>
+struct part_of_elements {
+  const typename backend<Exec>::handle_type& handle;
+  const char* name;
+  const char* label;
+  const F& f;
+  std::tuple<X...> arrays;
+  std::int64_t first;  ///< index of the whole, where reducers see indices
+  bool first_differs;  ///< which the arrays were given otherwise
+
   template <class Composite>
   auto now(const Composite& c) const {
-    const auto f = functor();
-    return as_range(f).now(c);
+    return opened<Composite>([&](const auto& range) { return range.now(c); });
   }
   template <class Composite>
   void into(typename Composite::result_type* out, const Composite& c) const {
-    const auto f = functor();
-    as_range(f).into(out, c);
+    opened<Composite>([&](const auto& range) { range.into(out, c); });
   }
   template <class Composite>
   auto later(const Composite& c) const {
-    const auto f = functor();
-    return as_range(f).later(c);
+    return opened<Composite>([&](const auto& range) { return range.later(c); });
+  }
+
+ private:
+  template <class Composite, class Run>
+  auto opened(const Run& run) const {
+    const auto use = [&]<class Numbers>(std::int64_t count, const Numbers& numbers, const auto&) {
+      if constexpr (!Composite::template check_functor<Numbers>()) {
+        return;
+      } else if constexpr (sees_index<Composite>) {
+        check_indices(count);
+        const counted_from<Numbers> indices{numbers, first};
+        return run(part_of_range<Exec, counted_from<Numbers>>{handle, label, first, count, indices});
+      } else {
+        return run(part_of_range<Exec, Numbers>{handle, label, 0, count, numbers});
+      }
+    };
+    return std::apply(
+        [&](const X&... xs) {
+          return detail::over_elements<Exec, sees_index<Composite>>(handle, name, use, f, std::tie(xs...));
+        },
+        arrays);
+  }
+  void check_indices(std::int64_t count) const {
+    if (first_differs) {
+      throw invalid_argument(std::string(name) + ": the arrays' first elements were given different indices");
+    }
+    if (first > 0 && count > std::numeric_limits<std::int64_t>::max() - first) {
+      throw invalid_argument(std::string(name) + ": " + std::to_string(count) + " elements from index " +
+                             std::to_string(first) + " on do not fit a 64-bit index");
+    }
   }
 };
 
@@ -217,22 +247,29 @@ class ranks_policy {
   /// This rank's.
   std::int64_t size() const noexcept { return range_.size(); }
   const Range& range() const noexcept { return range_; }
+  /// The smallest md_range that holds all ranks' parts. Collective.
+  Range whole() const {
+    auto lower = range_.lower();
+    auto upper = range_.upper();
+    Way::widen(*state_, range_.size() == 0, lower, upper);
+    return Range(range_.handle(), lower, upper);
+  }
 
  private:
   typename Way::state_type* state_;
   Range range_;
 };
 
-/// Each rank's part of an array. Refers to the communicator and to the elements.
-template <class Way, class T>
+/// Each rank's part of an array, X, a span or a view of it. Refers to the communicator and to the elements.
+template <class Way, class X>
 class ranks_data {
  public:
   using state_type = typename Way::state_type;
 
-  ranks_data(state_type& state, std::span<const T> elements, std::optional<std::int64_t> first)
+  ranks_data(state_type& state, const X& elements, std::optional<std::int64_t> first)
       : state_{&state}, elements_{elements}, first_{first} {}
 
-  std::span<const T> elements() const noexcept { return elements_; }
+  const X& elements() const noexcept { return elements_; }
   /// The index of the first of them, where it was given.
   std::optional<std::int64_t> first() const noexcept { return first_; }
 
@@ -240,7 +277,7 @@ class ranks_data {
   friend state_type& state_of(const ranks_data& data) noexcept { return *data.state_; }
 
   state_type* state_;
-  std::span<const T> elements_;
+  X elements_;
   std::optional<std::int64_t> first_;
 };
 
@@ -262,13 +299,14 @@ struct over<ranks_policy<Way, Range>> {
   static constexpr std::int64_t first(const range_type& range) { return inner::first(range.range()); }
   template <class F, class Composite>
   static constexpr bool check_functor() {
-    constexpr bool has_places = is_md_range<Range> && []<class... R>(std::type_identity<composite<R...>>) {
-      return (tells_place<R> || ...);
-    }(std::type_identity<typename Composite::plain_type>{});
-    static_assert(!has_places,
-                  "fanin: over ranks reducers that tell a place go over ranges of one dimension: range(exec, first, "
-                  "last)");
-    return !has_places && inner::template check_functor<F, Composite>();
+    constexpr bool is_refused =
+        !Way::tells_bounds && is_md_range<Range> && []<class... R>(std::type_identity<composite<R...>>) {
+          return (tells_place<R> || ...);
+        }(std::type_identity<typename Composite::plain_type>{});
+    static_assert(!is_refused,
+                  "fanin: over NCCL's ranks reducers that tell a place go over ranges of one dimension: range(exec, "
+                  "first, last)");
+    return !is_refused && inner::template check_functor<F, Composite>();
   }
   template <class F>
   static constexpr bool check_for_functor() {
@@ -278,7 +316,13 @@ struct over<ranks_policy<Way, Range>> {
   }
   template <class... Reducer>
   static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
-    return inner::composite_of(range.range(), reducers...);
+    if constexpr (Way::tells_bounds && is_md_range<Range> && (asks_for_place<Reducer> || ...)) {
+      const Range& part = range.range();
+      const Range whole = range.whole();
+      return detail::make_composite_of_part(inner::shape(part), inner::shape(whole), reducers...);
+    } else {
+      return inner::composite_of(range.range(), reducers...);
+    }
   }
   template <class F>
   static constexpr decltype(auto) functor(const range_type& range, const F& f) {
@@ -286,21 +330,99 @@ struct over<ranks_policy<Way, Range>> {
   }
 };
 
-/// A call over data of ranks: run(call, this rank's part).
-template <class Exec, class Way, class T, class Run, class... Reducer>
-auto reduce_over_ranks(const char* name, const char* label, const typename backend<Exec>::handle_type& handle,
-                       const ranks_data<Way, T>& data, const Run& run, const Reducer&... reducers) {
-  const auto all = detail::make_composite(reducers...);
-  typename Way::state_type& state = state_of(data);
-  const typename Way::template call<Exec, std::remove_const_t<decltype(all)>> call(state, handle, name, label, all,
-                                                                                   data.first().has_value());
-  const part_of_data<Exec, T> part{handle, name, label, data.elements()};
-  if constexpr ((detail::sees_index<Reducer> || ...)) {
-    const auto count = static_cast<std::int64_t>(data.elements().size());
-    return run(call, part_of_indexed_data<Exec, T>{part, Way::first_of(state, name, count, data.first())});
+/// What over(communicator, xs) keeps of xs: its elements side by side, or with their strides.
+template <array X>
+auto elements_for_ranks(const X& xs) {
+  if constexpr (strided_rank<X> == 0 || (strided_rank<X> == 1 && is_row_major<X>)) {
+    return detail::view_of(xs, "fanin::over");
   } else {
-    return run(call, part);
+    detail::check_elements<X>();
+    constexpr std::size_t rank = strided_rank<X>;
+    const md_index<rank> extents = detail::extents_of<rank>(xs, "fanin::over");
+    const bool is_empty = detail::count_elements(extents, "fanin::over") == 0;
+    return view<const element_t<X>, rank>(detail::data_of(xs), extents,
+                                          is_empty ? md_index<rank>{} : detail::strides_of<rank>(xs));
   }
+}
+
+template <class X>
+inline constexpr bool is_ranks_data = false;
+template <class Way, class X>
+inline constexpr bool is_ranks_data<ranks_data<Way, X>> = true;
+
+/// A call over data of ranks, of which f takes the elements at one index: run(call, this rank's part).
+template <class Exec, class Run, class F, class Way, class X, class... Y, class... Reducer>
+auto elements_over_ranks(const char* name, const char* label, const typename backend<Exec>::handle_type& handle,
+                         const Run& run, const F& f, const std::tuple<const ranks_data<Way, X>&, const Y&...>& all,
+                         const Reducer&... reducers) {
+  const auto over_all = [&](const auto& data, const auto&... others) {
+    typename Way::state_type& state = state_of(data);
+    if (!((&state_of(others) == &state) && ...)) {
+      throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
+    }
+    constexpr bool see_indices = (sees_index<Reducer> || ...);
+    static_assert(!see_indices || strided_rank<X> < 2,
+                  "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
+                  "first, last)");
+    std::optional<std::int64_t> first = data.first();
+    ((first = first ? first : others.first()), ...);
+    const auto is_other = [&](const auto& one) { return one.first() && one.first() != first; };
+    const bool first_differs = (is_other(data) || ... || is_other(others));
+    const auto whole = detail::make_composite(reducers...);
+    const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(state, handle, name, label,
+                                                                                       whole, first.has_value());
+    if constexpr (see_indices) {
+      first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);
+    }
+    using part = part_of_elements<Exec, F, X, std::remove_cvref_t<decltype(others.elements())>...>;
+    return run(call,
+               part{handle, name, label, f, {data.elements(), others.elements()...}, first.value_or(0), first_differs});
+  };
+  return std::apply(over_all, all);
+}
+
+/// The same of one array's elements.
+template <class Exec, class Way, class X, class Run, class... Reducer>
+auto reduce_over_ranks(const char* name, const char* label, const typename backend<Exec>::handle_type& handle,
+                       const ranks_data<Way, X>& data, const Run& run, const Reducer&... reducers) {
+  if constexpr (strided_rank<X> == 1 && is_row_major<X> && !(sees_index<Reducer> || ...)) {
+    const auto whole = detail::make_composite(reducers...);
+    const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(
+        state_of(data), handle, name, label, whole, data.first().has_value());
+    return run(call, part_of_data<Exec, element_t<X>>{handle, name, label, data.elements()});
+  } else {
+    return detail::elements_over_ranks<Exec>(name, label, handle, run, itself{}, std::tie(data), reducers...);
+  }
+}
+
+/// How many of a call's arguments are data of ranks before the first that is none.
+template <class... Argument>
+inline constexpr std::size_t leading_ranks_data = [] {
+  std::size_t count = 0;
+  bool only_data = true;
+  ((only_data = only_data && is_ranks_data<Argument>, count += only_data ? 1 : 0), ...);
+  return count;
+}();
+template <class... Argument>
+using ranks_transform_t = typename result_behind<0, leading_ranks_data<Argument...> + 1, Argument...>::type;
+
+/// transform_reduce over data of ranks.
+template <class Exec, class Way, class Run, class... Argument>
+auto transform_over_ranks(const char* name, const char* label, Exec&& exec, const Run& run,
+                          const Argument&... arguments) {
+  using object = typename Way::template checked<std::remove_cvref_t<Exec>>;
+  constexpr std::size_t arrays = leading_ranks_data<Argument...>;
+  static_assert(arrays <= 3,
+                "fanin: transform_reduce takes up to three arrays: reduce more of them by index, with parallel_reduce");
+  static_assert(sizeof...(Argument) > arrays + 1,
+                "fanin: transform_reduce takes arrays, a functor and reducers: behind the arrays something is missing "
+                "(of several arrays over ranks each one is over(communicator, xs))");
+  const auto all = std::forward_as_tuple(arguments...);
+  return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
+    return detail::elements_over_ranks<object>(name, label, detail::handle_of(std::forward<Exec>(exec)), run,
+                                               std::get<arrays>(all), std::tie(std::get<X>(all)...),
+                                               std::get<arrays + 1 + R>(all)...);
+  }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
 }
 
 /// The forms of a call.
@@ -327,47 +449,90 @@ struct call_later {
 
 }  // namespace detail
 
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const ranks_data<Way, T>& data,
+detail::result_t<Reducer...> reduce(detail::call_label label, Exec&& exec, const ranks_data<Way, X>& data,
                                     const Reducer&... reducers) {
   return detail::reduce_over_ranks<typename Way::template checked<std::remove_cvref_t<Exec>>>(
       "fanin::reduce", label.get(), detail::handle_of(std::forward<Exec>(exec)), data, detail::call_now{}, reducers...);
 }
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-detail::result_t<Reducer...> reduce(Exec&& exec, const ranks_data<Way, T>& data, const Reducer&... reducers) {
+detail::result_t<Reducer...> reduce(Exec&& exec, const ranks_data<Way, X>& data, const Reducer&... reducers) {
   return fanin::reduce(nullptr, std::forward<Exec>(exec), data, reducers...);
 }
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::call_label label, detail::result_t<Reducer...>* out, Exec&& exec,
-                 const ranks_data<Way, T>& data, const Reducer&... reducers) {
+                 const ranks_data<Way, X>& data, const Reducer&... reducers) {
   detail::check_destination(out, "fanin::reduce_into");
   detail::reduce_over_ranks<typename Way::template checked<std::remove_cvref_t<Exec>>>(
       "fanin::reduce_into", label.get(), detail::handle_of(std::forward<Exec>(exec)), data,
       detail::call_into<detail::result_t<Reducer...>>{out}, reducers...);
 }
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const ranks_data<Way, T>& data,
+void reduce_into(detail::result_t<Reducer...>* out, Exec&& exec, const ranks_data<Way, X>& data,
                  const Reducer&... reducers) {
   fanin::reduce_into(nullptr, out, std::forward<Exec>(exec), data, reducers...);
 }
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 [[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(detail::call_label label, Exec&& exec,
-                                                                           const ranks_data<Way, T>& data,
+                                                                           const ranks_data<Way, X>& data,
                                                                            const Reducer&... reducers) {
   return detail::reduce_over_ranks<typename Way::template checked<std::remove_cvref_t<Exec>>>(
       "fanin::reduce_async", label.get(), detail::handle_of(std::forward<Exec>(exec)), data, detail::call_later{},
       reducers...);
 }
-template <class Exec, class Way, class T, class... Reducer>
+template <class Exec, class Way, class X, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const ranks_data<Way, T>& data,
+[[nodiscard]] detail::pending_t<detail::result_t<Reducer...>> reduce_async(Exec&& exec, const ranks_data<Way, X>& data,
                                                                            const Reducer&... reducers) {
   return fanin::reduce_async(nullptr, std::forward<Exec>(exec), data, reducers...);
+}
+
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::ranks_transform_t<ranks_data<Way, X>, Argument...> transform_reduce(detail::call_label label, Exec&& exec,
+                                                                            const ranks_data<Way, X>& xs,
+                                                                            const Argument&... arrays_f_reducers) {
+  return detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce", label.get(), std::forward<Exec>(exec),
+                                                 detail::call_now{}, xs, arrays_f_reducers...);
+}
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+detail::ranks_transform_t<ranks_data<Way, X>, Argument...> transform_reduce(Exec&& exec, const ranks_data<Way, X>& xs,
+                                                                            const Argument&... arrays_f_reducers) {
+  return fanin::transform_reduce(nullptr, std::forward<Exec>(exec), xs, arrays_f_reducers...);
+}
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+void transform_reduce_into(detail::call_label label, detail::ranks_transform_t<ranks_data<Way, X>, Argument...>* out,
+                           Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
+  detail::check_destination(out, "fanin::transform_reduce_into");
+  using result = detail::ranks_transform_t<ranks_data<Way, X>, Argument...>;
+  detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce_into", label.get(), std::forward<Exec>(exec),
+                                          detail::call_into<result>{out}, xs, arrays_f_reducers...);
+}
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+void transform_reduce_into(detail::ranks_transform_t<ranks_data<Way, X>, Argument...>* out, Exec&& exec,
+                           const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
+  fanin::transform_reduce_into(nullptr, out, std::forward<Exec>(exec), xs, arrays_f_reducers...);
+}
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] detail::pending_t<detail::ranks_transform_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
+    detail::call_label label, Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
+  return detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce_async", label.get(), std::forward<Exec>(exec),
+                                                 detail::call_later{}, xs, arrays_f_reducers...);
+}
+template <class Exec, class Way, class X, class... Argument>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] detail::pending_t<detail::ranks_transform_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
+    Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
+  return fanin::transform_reduce_async(nullptr, std::forward<Exec>(exec), xs, arrays_f_reducers...);
 }
 
 }  // namespace fanin

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fanin/detail/array.hpp>
+#include <fanin/detail/finished_composite.hpp>
+#include <fanin/detail/handed_over.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/md_shape.hpp>
@@ -71,8 +73,14 @@ template <class T>
 inline constexpr bool sees_index<land<T>> = false;
 template <class T>
 inline constexpr bool sees_index<lor<T>> = false;
+template <class R>
+inline constexpr bool sees_index<handed_over<R>> = sees_index<R>;
 template <class G, class... R>
 inline constexpr bool sees_index<finished_reducers<G, R...>> = (sees_index<R> || ...);
+template <class... R>
+inline constexpr bool sees_index<composite<R...>> = (sees_index<R> || ...);
+template <class G, class... R>
+inline constexpr bool sees_index<finished_composite<G, R...>> = (sees_index<R> || ...);
 
 /// What a call over arrays of this rank gives: places in several dimensions are md_indices.
 template <std::size_t Rank, class... Reducer>

@@ -24,6 +24,7 @@
 #include <fanin/detail/ranks.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
+#include <fanin/md_index.hpp>
 #include <fanin/mpi/exchange.hpp>
 #include <fanin/mpi/mpi.hpp>
 #include <fanin/pending.hpp>
@@ -378,6 +379,12 @@ struct over_mpi {
   static std::int64_t first_of(mpi_state& state, const char*, std::int64_t count, std::optional<std::int64_t> first) {
     return first ? *first : detail::indices_before(state, count);
   }
+
+  static constexpr bool tells_bounds = true;
+  template <std::size_t Rank>
+  static void widen(mpi_state& state, bool is_empty, md_index<Rank>& lower, md_index<Rank>& upper) {
+    detail::widen_bounds(state, is_empty, lower.at, upper.at);
+  }
 };
 
 }  // namespace detail
@@ -385,9 +392,11 @@ struct over_mpi {
 /// Reduces a range over all ranks of a communicator: each gives its part, range(exec, first, last) or md_range(exec,
 /// {lower...}, {upper...}) with the indices of the whole, and gets the whole's result. Parts may be empty, and be on
 /// different backends (fanin::serial, Kokkos's host spaces, fanin::cuda). For parallel_reduce, its _into and _async
-/// forms, and every reducer; _loc reducers, over ranges of one dimension, give the indices of the whole, of equals the
-/// least. finished(g, ...) calls g once on each rank, where its backend is; of an async form in get(), until when what
-/// it reads stays as it is. Reducers' join() and result() run on the host. Collective: all ranks make the same calls in
+/// forms, and every reducer; _loc reducers give the indices of the whole, of equals the least, over an md_range the
+/// first in the order of the smallest box that holds all parts: for that ranks tell each other their bounds in the
+/// call, in its async form too, and all throw invalid_argument where that box has 2^63 indices or more.
+/// finished(g, ...) calls g once on each rank, where its backend is; of an async form in get(), until when what it
+/// reads stays as it is. Reducers' join() and result() run on the host. Collective: all ranks make the same calls in
 /// the same order, also those whose part is empty.
 ///
 /// Accumulators are joined in the order of the ranks (mpi_options::gather_up_to says how many at once): the same bits
@@ -412,15 +421,19 @@ auto over(const mpi& comm, const Range& range) {
   if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
 }
 
-/// The same of data: reduce(exec, over(comm, xs), reducers...), reduce_into, reduce_async. xs is a contiguous array of
-/// the backend's memory, of any length on each rank. Indices count from `first`, which all ranks give or none, or,
-/// without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
-/// reducer folds indices. A part whose last index does not fit 64 bits throws invalid_argument, as a part does. The
-/// elements outlive the call, and of reduce_async on a device get(). On fanin::cuda a unit that no CUDA compiler reads
+/// The same of data: reduce(exec, over(comm, xs), reducers...), transform_reduce(exec, over(comm, xs), over(comm, ys),
+/// f, reducers...), their _into and _async forms, exact_dot and exact_norm2_squared. xs is an array or a view of the
+/// backend's memory, of any length on each rank; of several arrays those of a rank have one shape, and all go over one
+/// communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of them or alike,
+/// or, without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
+/// reducer folds indices; in 2 dimensions and more such reducers are refused. A part whose last index does not fit 64
+/// bits throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device
+/// get(); a view itself is copied. On fanin::cuda a unit that no CUDA compiler reads
 /// has what is precompiled, but for reducers that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
-  return ranks_data<detail::over_mpi, detail::element_t<X>>(state_of(comm), detail::view_of(xs, "fanin::over"), first);
+  const auto elements = detail::elements_for_ranks(xs);
+  return ranks_data<detail::over_mpi, std::remove_const_t<decltype(elements)>>(state_of(comm), elements, first);
 }
 
 }  // namespace fanin

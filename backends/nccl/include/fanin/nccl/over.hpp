@@ -273,6 +273,8 @@ struct over_nccl {
     }
     return first.value_or(0);
   }
+
+  static constexpr bool tells_bounds = false;
 };
 
 }  // namespace detail
@@ -304,12 +306,14 @@ auto over(const nccl& comm, const Range& range) {
   if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
 }
 
-/// The same of data: reduce(gpu, over(comm, xs), reducers...), reduce_into, reduce_async, and exact_dot and
-/// exact_norm2_squared. xs is a contiguous array of device memory, of any length on each rank. Where a reducer folds
-/// indices they count from `first`, which then all ranks give. The elements live until the work is done.
+/// The same of data: reduce(gpu, over(comm, xs), reducers...), transform_reduce(gpu, over(comm, xs), over(comm, ys), f,
+/// reducers...), their _into and _async forms, and exact_dot and exact_norm2_squared. xs is an array or a view of
+/// device memory, of any length on each rank. Where a reducer folds indices, of arrays of one dimension, they count
+/// from `first`, which then all ranks give. The elements live until the work is done; a view itself is copied.
 template <detail::array X>
 auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
-  return ranks_data<detail::over_nccl, detail::element_t<X>>(state_of(comm), detail::view_of(xs, "fanin::over"), first);
+  const auto elements = detail::elements_for_ranks(xs);
+  return ranks_data<detail::over_nccl, std::remove_const_t<decltype(elements)>>(state_of(comm), elements, first);
 }
 
 }  // namespace fanin
