@@ -193,3 +193,48 @@ build() {
   (cd "$root" && run_logged "build $preset" "$logs/$preset.log" \
     cmake --build --preset "$preset" --parallel "$(parallel_jobs)" "${arguments[@]}")
 }
+
+# --- Checks that scripts list ---------------------------------------------------------------------------
+
+failed=0
+summary=()
+
+# check NAME LOG COMMAND...   one line of the summary; the command's output is in the log.
+check() {
+  local name=$1 log=$2 note=ok start=$SECONDS
+  shift 2
+  check_note=
+  : >"$log"
+  if ! "$@"; then
+    note=FAILED
+    failed=$((failed + 1))
+  fi
+  summary+=("$(printf '%-34s %-7s %5d s  %s' "$name" "$note" $((SECONDS - start)) "$check_note")")
+  say "${summary[-1]}"
+}
+
+# What ctest or GoogleTest counted, of the end of a log.
+count_in() { grep -aE '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]+ test|tests? passed|tests failed out of' "$1" | tr '\n' ' '; }
+
+run_program() {
+  local log=$1 status=0
+  shift
+  [[ -x $1 ]] || {
+    check_note="$1 is not there"
+    return 1
+  }
+  run_logged "$(basename "$1")" "$log" "$@" || status=$?
+  check_note=$(count_in "$log")
+  return "$status"
+}
+
+# summarise NAME   prints the summary; fails where a check has.
+summarise() {
+  say "== summary, $1"
+  printf '%s\n' "${summary[@]}"
+  if ((failed > 0)); then
+    say "$failed of ${#summary[@]} FAILED"
+    return 1
+  fi
+  say "${#summary[@]} passed"
+}

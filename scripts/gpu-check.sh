@@ -7,8 +7,7 @@ usage() {
 usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
-  tests      the tests of the preset cuda that run on a GPU; of ranks on 1, 2 and 3, which share it, where mpirun is (and
-             of NCCL's, which skip where there are fewer GPUs, where they were built)
+  tests      the tests of the preset cuda that run on a GPU; where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
              row with every grid stage
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
@@ -90,47 +89,6 @@ results=$root/build/results/gpu-check
 mkdir -p "$results"
 
 # --- Stages --------------------------------------------------------------------------------------------
-failed=0
-summary=()
-
-# check NAME LOG COMMAND...   one line of the summary; the command's output is in the log.
-check() {
-  local name=$1 log=$2 note=ok start=$SECONDS
-  shift 2
-  check_note=
-  : >"$log"
-  if ! "$@"; then
-    note=FAILED
-    failed=$((failed + 1))
-  fi
-  summary+=("$(printf '%-34s %-7s %5d s  %s' "$name" "$note" $((SECONDS - start)) "$check_note")")
-  say "${summary[-1]}"
-}
-
-# What ctest or GoogleTest counted, of the end of a log.
-count_in() { grep -aE '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]+ test|tests? passed|tests failed out of' "$1" | tr '\n' ' '; }
-
-run_program() {
-  local log=$1 status=0
-  shift
-  [[ -x $1 ]] || {
-    check_note="$1 is not there"
-    return 1
-  }
-  run_logged "$(basename "$1")" "$log" "$@" || status=$?
-  check_note=$(count_in "$log")
-  return "$status"
-}
-
-# run_on_ranks LOG NUMBER PROGRAM
-run_on_ranks() {
-  local status=0
-  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-    run_logged "$(basename "$3") on $2 ranks" "$1" timeout 300 mpirun -n "$2" "$3" --gtest_brief=1 || status=$?
-  check_note=$(count_in "$1")
-  return "$status"
-}
-
 run_ctest() {
   local status=0
   (cd "$root" && run_logged ctest "$1" ctest --preset cuda --label-exclude '^(install|compile|gpu_sanitizer)$') || status=$?
@@ -152,14 +110,10 @@ tests_stage() {
     log=$logs/gpu-check-$name.log
     OMP_PROC_BIND=false check "$name" "$log" run_program "$log" "$program"
   done
-  local of ranks
-  for of in mpi_devices_test nccl_devices_test; do
-    [[ -x $build/tests/mpi/$of ]] && command -v mpirun >/dev/null || continue
-    for ranks in 1 2 3; do
-      log=$logs/gpu-check-$of-$ranks.log
-      check "$of on $ranks" "$log" run_on_ranks "$log" "$ranks" "$build/tests/mpi/$of"
-    done
-  done
+  if [[ -x $build/tests/mpi/mpi_devices_test ]] && command -v mpirun >/dev/null; then
+    log=$logs/gpu-check-ranks.log
+    check ranks "$log" run_program "$log" "$root/scripts/ranks-check.sh" --build "$build" --ranks 1,2,3
+  fi
   [[ -n $found ]] || check tests "$logs/gpu-check-tests.log" no_tests
 }
 
@@ -235,10 +189,4 @@ for stage in ${stages//,/ }; do
   "${stage}_stage"
 done
 
-say "== summary, $gpu_name"
-printf '%s\n' "${summary[@]}"
-if ((failed > 0)); then
-  say "$failed of ${#summary[@]} FAILED"
-  exit 1
-fi
-say "${#summary[@]} passed"
+summarise "$gpu_name"
