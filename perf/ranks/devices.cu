@@ -119,7 +119,7 @@ int run(std::int64_t elements, const std::string& path) {
   }
 #endif
   fanin_perf_ranks::measure(all, expected, fanin_perf_ranks::calls);
-  return fanin_perf_ranks::report(all, path, comm.size(), elements) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return fanin_perf_ranks::report(all, path, {comm.size(), elements, false}) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #if FANIN_PERF_HAS_NCCL
@@ -206,7 +206,7 @@ bool run_nodes(std::int64_t elements, const std::string& path) {
   fanin_perf_ranks::measure_nodes(nodes, data, ranks, gpu.stream());
   std::vector<contender> report;
   for (const auto& one : nodes) report.push_back({one.name, {}, one.times});
-  return fanin_perf_ranks::report(report, path, ranks, elements);
+  return fanin_perf_ranks::report(report, path, {ranks, elements, false});
 }
 
 #endif

@@ -30,7 +30,9 @@ using fanin_perf_ranks::calls;
 using fanin_perf_ranks::contender;
 using fanin_perf_ranks::element;
 using fanin_perf_ranks::measure;
+using fanin_perf_ranks::most_elements;
 using fanin_perf_ranks::report;
+using fanin_perf_ranks::run_of_ranks;
 
 /// Contenders of one number a rank: what stands between MPI and the result.
 std::vector<contender> of_messages(const fanin::serial& exec, const fanin::mpi& comm, std::span<const double> data) {
@@ -69,18 +71,31 @@ std::vector<contender> of_messages(const fanin::serial& exec, const fanin::mpi& 
 
 /// Contenders of arrays.
 std::vector<contender> of_arrays(const fanin::serial& exec, const fanin::mpi& comm, std::span<const double> data) {
-  return {{"loop, MPI_Allreduce",
-           [data] {
-             double sum = 0;
-             for (const double x : data) sum += x;
-             MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-             return sum;
-           }},
-          {"integer vectors, two MPI_Allreduce", [data] { return sum_by_integer_vectors(data, MPI_COMM_WORLD); }},
-          {"fanin sum",
-           [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::sum<double>{}); }},
-          {"fanin exact_sum",
-           [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::exact_sum<double>{}); }}};
+  std::vector<contender> all{
+      {"loop, MPI_Allreduce",
+       [data] {
+         double sum = 0;
+         for (const double x : data) sum += x;
+         MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+         return sum;
+       }},
+      {"integer vectors, two MPI_Allreduce", [data] { return sum_by_integer_vectors(data, MPI_COMM_WORLD); }},
+      {"fanin sum",
+       [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::sum<double>{}); }},
+      {"fanin exact_sum",
+       [&exec, &comm, data] { return fanin::reduce(exec, fanin::over(comm, data), fanin::exact_sum<double>{}); }}};
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
+  all.push_back({"Kokkos, MPI_Allreduce", [data] {
+                   using policy = Kokkos::RangePolicy<Kokkos::Serial, Kokkos::IndexType<std::int64_t>>;
+                   double sum = 0;
+                   Kokkos::parallel_reduce(
+                       policy(0, static_cast<std::int64_t>(data.size())),
+                       [x = data.data()](std::int64_t i, double& acc) { acc += x[i]; }, sum);
+                   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+                   return sum;
+                 }});
+#endif
+  return all;
 }
 
 }  // namespace
@@ -91,8 +106,13 @@ int main(int argc, char** argv) {
   {
     CLI::App app("Reductions over MPI's ranks, run by mpirun: medians, on rank 0");
     std::int64_t elements = 1;
+    std::int64_t total = 0;
     std::string path;
-    app.add_option("--elements", elements, "doubles of a rank")->check(CLI::Range(1, 1 << 20));
+    auto* const of_rank = app.add_option("--elements", elements, "doubles of a rank (weak scaling)")
+                              ->check(CLI::Range(std::int64_t{1}, most_elements));
+    app.add_option("--total", total, "doubles of all ranks together (strong scaling)")
+        ->check(CLI::Range(std::int64_t{1}, most_elements))
+        ->excludes(of_rank);
     app.add_option("--json", path, "where to write the medians, too");
     try {
       app.parse(argc, argv);
@@ -100,18 +120,33 @@ int main(int argc, char** argv) {
       MPI_Finalize();
       return app.exit(error);
     }
+#if FANIN_HAS_KOKKOS && !FANIN_KOKKOS_NEEDS_CUDA
+    const Kokkos::ScopeGuard kokkos(Kokkos::InitializationSettings().set_num_threads(1).set_disable_warnings(true));
+#endif
     const fanin::serial exec;
     const fanin::mpi comm(MPI_COMM_WORLD);
+    const bool is_strong = total > 0;
+    if (!is_strong) total = elements * comm.size();
+    if (total > most_elements) {
+      if (comm.rank() == 0) {
+        std::fprintf(stderr, "%lld elements a rank are more than %lld in all\n", static_cast<long long>(elements),
+                     static_cast<long long>(most_elements));
+      }
+      MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    const std::int64_t begin = total * comm.rank() / comm.size();
+    const std::int64_t end = total * (comm.rank() + 1) / comm.size();
     std::vector<double> data;
-    for (std::int64_t i = 0; i < elements; ++i) data.push_back(element(comm.rank() * elements + i));
+    for (std::int64_t i = begin; i < end; ++i) data.push_back(element(i));
     double expected = 0;
-    for (std::int64_t i = 0; i < elements * comm.size(); ++i) expected += element(i);
+    for (std::int64_t i = 0; i < total; ++i) expected += element(i);
     std::vector<contender> all = of_arrays(exec, comm, data);
-    if (elements == 1) {
+    if (total == comm.size()) {
       for (contender& one : of_messages(exec, comm, data)) all.push_back(std::move(one));
     }
-    measure(all, expected, std::max<std::int64_t>(1, std::min(calls, (1 << 22) / elements)));
-    if (!report(all, path, comm.size(), elements)) status = EXIT_FAILURE;
+    measure(all, expected, std::max<std::int64_t>(1, std::min(calls, (std::int64_t{1} << 22) * comm.size() / total)));
+    const run_of_ranks run{comm.size(), total / comm.size(), is_strong};
+    if (!report(all, path, run)) status = EXIT_FAILURE;
   }
   MPI_Finalize();
   return status;

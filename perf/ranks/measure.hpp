@@ -51,18 +51,26 @@ inline void measure(std::vector<contender>& all, double expected, std::int64_t c
   }
 }
 
-/// Of so many bits that sums of 2^24 of them are doubles, however they are added.
+/// Of so many bits that sums of most_elements of them are doubles, however they are added.
+inline constexpr std::int64_t most_elements = 1 << 25;
 inline double element(std::int64_t i) {
   const auto draw = static_cast<std::uint64_t>(i + 1) * 0x9e37'79b9'7f4a'7c15U;
   return std::ldexp(static_cast<double>(static_cast<std::int64_t>(draw >> 36) - (1 << 27)), -20);
 }
 
+struct run_of_ranks {
+  int ranks;
+  std::int64_t elements;  ///< of a rank
+  bool is_strong;         ///< as many in all for every number of ranks; otherwise as many a rank
+};
+
 /// Medians, on rank 0; false where they cannot be written.
-inline bool report(const std::vector<contender>& all, const std::string& path, int ranks, std::int64_t elements) {
+inline bool report(const std::vector<contender>& all, const std::string& path, const run_of_ranks& run) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank != 0) return true;
-  nlohmann::ordered_json json{{"ranks", ranks}, {"elements", elements}, {"unit", "us"}};
+  nlohmann::ordered_json json{
+      {"ranks", run.ranks}, {"elements", run.elements}, {"scaling", run.is_strong ? "strong" : "weak"}, {"unit", "us"}};
   for (const contender& one : all) {
     const double time = median_of(one.times);
     std::printf("%-44s %10.2f us\n", one.name.c_str(), time);

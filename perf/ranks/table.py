@@ -10,20 +10,27 @@ import json
 import sys
 from pathlib import Path
 
-NAMES = ["loop, MPI_Allreduce", "integer vectors, two MPI_Allreduce", "fanin sum", "fanin exact_sum"]
+NAMES = [
+    "loop, MPI_Allreduce",
+    "Kokkos, MPI_Allreduce",
+    "integer vectors, two MPI_Allreduce",
+    "fanin sum",
+    "fanin exact_sum",
+]
 
 
 def main(out, meta, paths):
     runs = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
-    runs.sort(key=lambda run: (run["elements"], run["ranks"]))
+    runs.sort(key=lambda run: (run["scaling"] == "strong", run["elements"] * run["ranks"] ** (run["scaling"] == "strong"), run["ranks"]))
     lines = ",\n ".join(json.dumps(run) for run in runs)
     Path(out).write_text(f'{{"meta": {json.dumps(json.loads(Path(meta).read_text(encoding="utf-8")))},\n'
                          f'"runs": [\n {lines}\n]}}\n', encoding="utf-8")
     print("| doubles of a rank, ranks | " + " | ".join(NAMES) + " |")
     print("| --- |" + " --- |" * len(NAMES))
     for run in runs:
-        cells = " | ".join(f"{run['medians'][name]:.3g}" for name in NAMES)
-        print(f"| {run['elements']}, {run['ranks']} | {cells} |")
+        cells = " | ".join(f"{run['medians'][name]:.3g}" if name in run["medians"] else "" for name in NAMES)
+        of = f"{run['elements'] * run['ranks']} in all" if run["scaling"] == "strong" else run["elements"]
+        print(f"| {of}, {run['ranks']} | {cells} |")
     return 0
 
 

@@ -21,6 +21,13 @@ add_test(NAME perf_shapes_refuses COMMAND fanin_perf_shapes --shapes rows:5)
 set_tests_properties(perf_shapes_refuses PROPERTIES PASS_REGULAR_EXPRESSION "rows:5 is no shape; write rows:2")
 set_tests_properties(perf_cg_program perf_shapes_program perf_shapes_refuses PROPERTIES LABELS perf)
 
+if(FANIN_ENABLE_MPI AND NOT FANIN_CUDA_COMPILED_ONLY)
+  add_test(NAME perf_ranks_program COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} 2
+                                           $<TARGET_FILE:fanin_perf_ranks> --total 1001)
+  set_tests_properties(perf_ranks_program PROPERTIES LABELS perf PROCESSORS 2 ENVIRONMENT "${fanin_ranks_environment}"
+                                                     PASS_REGULAR_EXPRESSION "fanin exact_sum +[0-9]")
+endif()
+
 if(NOT FANIN_WITH_HOST_TESTS)
   return()
 endif()

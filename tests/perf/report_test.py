@@ -277,6 +277,39 @@ class Report(InTemporaryFolder):
         self.assertIn("nonesuch.json", err)
 
 
+class Ranks(unittest.TestCase):
+    """What is made of runs over ranks."""
+
+    def test_a_table_and_a_chart(self):
+        with tempfile.TemporaryDirectory() as folder:
+            at = Path(folder)
+            paths = []
+            for scaling, ranks, elements in (("strong", 2, 1024), ("weak", 2, 1024), ("weak", 1, 1024), ("strong", 1, 2048)):
+                medians = {"loop, MPI_Allreduce": 10.0 * ranks, "integer vectors, two MPI_Allreduce": 20.5,
+                           "fanin sum": 1.25, "fanin exact_sum": 2.5}  # fmt: skip
+                if scaling == "strong":
+                    medians["Kokkos, MPI_Allreduce"] = 9.75
+                run = {"ranks": ranks, "elements": elements, "scaling": scaling, "unit": "us", "medians": medians}
+                paths.append(at / f"{scaling}-{ranks}.json")
+                paths[-1].write_text(json.dumps(run), encoding="utf-8")
+            meta = at / "meta.json"
+            meta.write_text(json.dumps({"host": "a host", "mpi": "an MPI"}), encoding="utf-8")
+            scripts, results, drawn = Path(FOLDER).parent / "ranks", at / "ranks.json", at / "ranks.svg"
+            made = subprocess.run([sys.executable, scripts / "table.py", results, meta, *paths],
+                                  check=True, capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(made.stdout.splitlines()[2:], [
+                "| 1024, 1 | 10 |  | 20.5 | 1.25 | 2.5 |",
+                "| 1024, 2 | 20 |  | 20.5 | 1.25 | 2.5 |",
+                "| 2048 in all, 1 | 10 | 9.75 | 20.5 | 1.25 | 2.5 |",
+                "| 2048 in all, 2 | 20 | 9.75 | 20.5 | 1.25 | 2.5 |",
+            ])  # fmt: skip
+            subprocess.run([sys.executable, scripts / "chart.py", results, drawn], check=True)
+            svg = drawn.read_text(encoding="utf-8")
+        for text in ("2^10 doubles a rank", "2^11 doubles in all", "a host, an MPI", "Kokkos, MPI_Allreduce"):
+            self.assertIn(text, svg)
+        self.assertEqual(svg.count(">loop, MPI_Allreduce<"), 1)
+
+
 class Stored(unittest.TestCase):
     """What perf/results holds."""
 
