@@ -30,6 +30,9 @@
 #       Whether to add tests that g++ alone compiles, in every configuration alike. Off with CUDA and without
 #       FANIN_HOST_TESTS, as in scripts/test.sh, whose stage host has them.
 #
+#   FANIN_RUNS_FMA
+#       Whether this machine runs what g++ and Clang compile with -march=x86-64-v3.
+#
 #   fanin_ranks_environment
 #       What tests that start mpiexec have in their environment: Open MPI runs them as whoever the tester is, with more ranks
 #       than cores, on this machine alone, one thread each.
@@ -59,6 +62,13 @@ if(FANIN_ENABLE_CUDA)
   if(CMAKE_CUDA_HOST_COMPILER) # chosen
     set(FANIN_CLANG "")
   endif()
+endif()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_FLAGS -march=x86-64-v3)
+  check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"fma\") ? 0 : 1; }" FANIN_RUNS_FMA)
+  unset(CMAKE_REQUIRED_FLAGS)
 endif()
 
 set(fanin_ranks_environment

@@ -36,6 +36,17 @@ struct candidate {
   void join(accumulator_type& into, const accumulator_type& from) const { into.total += from.total; }
   int result(const accumulator_type& acc) const { return acc.total; }
   using result_type = int;
+#elif defined(WITHOUT_ASSIGNMENT)
+  struct accumulator_type {
+    accumulator_type() = default;
+    accumulator_type(const accumulator_type&) = default;
+    accumulator_type& operator=(const accumulator_type&) = delete;
+    int total = 0;
+  };
+  accumulator_type identity() const { return {}; }
+  void join(accumulator_type& into, const accumulator_type& from) const { into.total += from.total; }
+  int result(const accumulator_type& acc) const { return acc.total; }
+  using result_type = int;
 #elif defined(WITHOUT_RESULT)
   struct result_type {
     int total;

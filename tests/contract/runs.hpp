@@ -334,8 +334,8 @@ TYPED_TEST(runs, what_is_wrong_is_told) {
   expect_invalid([&] { reduce(room(4), std::span(results, 3)); }, "room for 4 keys and for 3 results");
   expect_invalid([&] { reduce(room(4), static_cast<std::int64_t*>(nullptr)); }, "the destination is null");
   expect_invalid([&] { reduce(std::span(static_cast<std::int32_t*>(nullptr), 4), results); }, "the array is null");
-  expect_invalid([&] { reduce(std::span(keys.data() + 4, 1), results); }, "the destination lies on what is read");
-  expect_invalid([&] { reduce(room(4), xs.data() + 4); }, "the destination lies on what is read");
+  expect_invalid([&] { reduce(std::span(keys.data() + 4, 1), results); }, "the destination lies among what is read");
+  expect_invalid([&] { reduce(room(4), xs.data() + 4); }, "the destination lies among what is read");
   expect_invalid([&] { (void)fanin::runs(xs.span(), keys.span().first(4)); }, "5 elements and 4 keys");
   const auto into = [&](std::int64_t* count) {
     fanin::reduce_into(fanin::runs_to(room(4), results, count), this->exec(), fanin::runs(xs.span(), keys.span()), sum);

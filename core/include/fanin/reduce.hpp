@@ -62,18 +62,20 @@ struct span_transform {
   }
 };
 
+/// Whether F takes one element of each; one that does not is refused in words.
 template <class F, class... X>
-constexpr void check_transform() {
-  static_assert(std::is_invocable_v<const F&, const element_t<X>&...>,
+constexpr bool check_transform() {
+  constexpr bool takes_elements = std::is_invocable_v<const F&, const element_t<X>&...>;
+  static_assert(takes_elements,
                 "fanin: transform_reduce's functor, what stands behind the arrays, must be callable, as const, with "
                 "one element of each of them");
+  return takes_elements;
 }
 
 template <class Exec, class F, class X, class... Y>
 span_transform<F, element_t<X>, element_t<Y>...> make_transform(const typename backend<Exec>::handle_type& handle,
                                                                 const char* call, std::int64_t& count, const F& f,
                                                                 const X& xs, const Y&... ys) {
-  detail::check_transform<F, X, Y...>();
   count = detail::check_span<Exec>(handle, detail::view_of(xs, call), call);
   const bool same_length = ((detail::check_span<Exec>(handle, detail::view_of(ys, call), call) == count) && ...);
   if (!same_length) {
@@ -113,12 +115,13 @@ auto over_elements(const typename backend<Exec>::handle_type& handle, const char
   const auto over = [&](const X&... xs) {
     constexpr std::size_t rank = common_rank<X...>;
     constexpr bool are_row_major = (is_row_major<X> && ...);
-    if constexpr (rank == 0 || (rank == 1 && are_row_major)) {
+    if constexpr (!detail::check_transform<F, X...>()) {
+      return;
+    } else if constexpr (rank == 0 || (rank == 1 && are_row_major)) {
       std::int64_t count = 0;
       const auto transform = detail::make_transform<Exec>(handle, call, count, f, xs...);
       return use(count, transform, [](const auto&... reducers) { return detail::make_composite(reducers...); });
     } else {
-      detail::check_transform<F, X...>();
       const auto opened = detail::open_arrays<Exec, InOrder>(handle, call, xs...);
       const auto composite_of = [&](const auto&... reducers) { return opened.composite_of(reducers...); };
       if constexpr (!are_row_major) {

@@ -288,7 +288,9 @@ auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<
     const stretch_of_memory written(opened.to, opened.strides[0], room);
     for (const stretch_of_memory& read : from) {
       if (written.meets(read)) {
-        throw invalid_argument(std::string(call) + ": the destination lies on what is read; give it memory of its own");
+        throw invalid_argument(std::string(call) +
+                               ": the destination lies among what is read, between its first element and its last; "
+                               "give it memory of its own");
       }
     }
   };

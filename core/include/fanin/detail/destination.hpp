@@ -24,7 +24,7 @@
 namespace fanin::detail {
 
 template <class Result>
-void check_destination(const Result* out, const char* call) {
+void check_destination(Result* out, const char* call) {
   if (out == nullptr) {
     throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");
   }

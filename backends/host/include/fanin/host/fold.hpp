@@ -12,6 +12,7 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
+#include <fanin/host/as_written.hpp>
 #include <fanin/host/exact_in_loops.hpp>
 #include <fanin/host/gather.hpp>
 #include <fanin/host/in_loops.hpp>
@@ -101,6 +102,9 @@ void gather_apart(const F& f, const composite<R...>& c, typename composite<R...>
 template <class F, std::floating_point T>
   requires(has_loops<T> && (std::is_same_v<F, std::multiplies<>> || std::is_same_v<F, std::multiplies<T>>))
 inline constexpr bool is_dot<span_transform<F, T, T>, composite<sum<T>>> = true;
+template <class F, class T>
+inline constexpr bool is_dot<span_transform<F, T, T>, composite<as_written<sum<T>>>> =
+    is_dot<span_transform<F, T, T>, composite<sum<T>>>;
 
 /// Folds by `use(state, composite)`: the accumulators of what it takes in.
 template <class Use, class... R>

@@ -10,6 +10,7 @@
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/segments_functor.hpp>
+#include <fanin/host/as_written.hpp>
 #include <fanin/host/fold.hpp>
 
 /// How one thread of a host folds many rows: one after the other where the elements of each are neighbours, and many at
@@ -34,6 +35,11 @@ typename Composite::accumulator_type fold_one_row(const Row& f, const Composite&
       auto acc = c.identity();
       detail::for_stretches(f, f.first(), f.first() + f.count(),
                             [&](const auto& line, std::int64_t k, std::int64_t until) {
+                              if constexpr (has_as_written<Composite>) {  // which compilers do not unroll
+                                for (; k < until - 3; k += 4) {
+                                  detail::unrolled<4>([&](int j) { c.accumulate_on_host(line, acc, k + j); });
+                                }
+                              }
                               for (; k < until; ++k) c.accumulate_on_host(line, acc, k);
                             });
       return acc;
@@ -79,6 +85,13 @@ void gather_columns(const All& all, const Composite& c, State* states, std::int6
       State* const of_rows = states + (number & (sets - 1)) * n;
       detail::for_rows_at(all, element, begin, begin + n, [&](const auto& line, std::int64_t row, std::int64_t last) {
         using line_type = std::remove_cvref_t<decltype(line)>;
+        if constexpr (is_kept_for<line_type, Composite>) {
+          constexpr std::int64_t few = 16;
+          if (last - row > few) {
+            host::fold_each(line, c, of_rows + (row - begin), row, last, first + number);
+            return;
+          }
+        }
         for (; row < last; ++row) {
           c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin], first + number);
         }
@@ -139,10 +152,11 @@ void fold_very_few_columns(const All& all, const Composite& c, std::int64_t begi
   });
 }
 
-/// Rows of which there are more, or of reducers with a state of their own or a large one.
+/// Rows of which there are more, or of reducers with a state of their own or a large one. Not inlined: g++ would look
+/// at what it writes for as many, in calls that have a few, and warn.
 template <class All, class Composite, class Use>
-void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n, std::int64_t from,
-                       std::int64_t until, const Use& use) {
+__attribute__((noinline)) void fold_many_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t n,
+                                                 std::int64_t from, std::int64_t until, const Use& use) {
   std::vector<typename Composite::accumulator_type> spills(static_cast<std::size_t>(n), c.identity());
   if constexpr (has_plain_states<Composite>) {
     host::gather_columns(all, c, spills.data(), begin, n, 1, from, until);

@@ -16,6 +16,8 @@ namespace fanin::detail {
 /// An accumulator as Kokkos moves it: on CUDA in words of 4 bytes, so that no size beyond 2 bytes may leave a rest.
 template <class Accumulator>
 struct alignas(sizeof(Accumulator) > 2 && alignof(Accumulator) < 4 ? 4 : alignof(Accumulator)) kokkos_slot {
+  static_assert(alignof(Accumulator) <= 64,
+                "fanin: on Kokkos an accumulator is aligned to 64 bytes at most, as Kokkos's own memory is");
   Accumulator value;
 };
 

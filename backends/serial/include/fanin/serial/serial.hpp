@@ -68,7 +68,7 @@ struct backend<serial> {
   template <class F, class Composite>
   static typename Composite::result_type reduce(serial exec, const char*, std::int64_t first, std::int64_t count,
                                                 const F& f, const Composite& c) {
-    return c.result_on_host(in_order(exec, first, count, f, c.plain()));
+    return c.result_on_host(in_order(exec, first, count, f, in_steps(c)));
   }
 
   template <class F, class Composite>
@@ -87,10 +87,10 @@ struct backend<serial> {
   static typename Composite::result_type reduce_span(serial exec, const char* label, const T* data, std::int64_t count,
                                                      const Composite& c) {
     if (exec.order() == serial_order::lanes)
-      return c.result_on_host(detail::host::fold_span(data, c.plain(), 0, count));
+      return c.result_on_host(detail::host::fold_span(data, in_steps(c), 0, count));
     if constexpr (Composite::template takes_any_spans<T>) {
       if (exec.order() == serial_order::left_to_right)
-        return c.result_on_host(left_to_right_span(data, count, c.plain()));
+        return c.result_on_host(left_to_right_span(data, count, in_steps(c)));
     }
     return reduce(exec, label, 0, count, element<T>{data}, c);
   }
@@ -114,14 +114,14 @@ struct backend<serial> {
     };
     if constexpr (!All::reduces_fastest) {
       if (exec.order() != serial_order::recursive_halving) {
-        detail::host::fold_columns(all, c.plain(), 0, all.results, 0, all.count,
+        detail::host::fold_columns(all, in_steps(c), 0, all.results, 0, all.count,
                                    exec.order() == serial_order::left_to_right, put_one);
         return;
       }
     }
     detail::host::fold_rows(
-        all, c.plain(), 0, all.results, short_row(exec),
-        [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); }, put_one);
+        all, in_steps(c), 0, all.results, short_row(exec),
+        [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, in_steps(c)); }, put_one);
   }
 
   template <class Put, class Runs, class Composite>
@@ -132,8 +132,8 @@ struct backend<serial> {
       if (run < put.capacity) {
         put.keys.put(run, runs.keys[begin]);
         const auto acc = detail::host::fold_one_row(
-            runs.row(run, begin, end), c.plain(), short_row(exec),
-            [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, c.plain()); });
+            runs.row(run, begin, end), in_steps(c), short_row(exec),
+            [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, in_steps(c)); });
         put.results.put(run, c.at(runs.place(run)).result_on_host(acc));
       }
       begin = end;
@@ -174,6 +174,12 @@ struct backend<serial> {
   }
 
   static constexpr std::align_val_t alignment{64};
+
+  /// The reducers, of which those that round do it step by step, whatever the unit's flags.
+  template <class Composite>
+  static constexpr auto in_steps(const Composite& c) {
+    return detail::host::as_written_of(c.plain());
+  }
 
   /// Rows of up to so many elements go from left to right.
   static constexpr std::int64_t short_row(serial exec) {
