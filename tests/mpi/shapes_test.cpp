@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -63,6 +65,117 @@ TEST(ranks_shapes, boxes_far_away) {
   EXPECT_EQ(fanin::parallel_reduce(
                 box, [](std::int64_t, std::int64_t) { return std::int64_t{1}; }, fanin::sum<std::int64_t>{}),
             4 * size);
+}
+
+/// A reducer of one's own, which sees numbers: the least one of a value that is negative.
+struct first_negative {
+  using value_type = std::int64_t;
+  using accumulator_type = std::int64_t;
+  using result_type = double;
+  std::int64_t identity() const { return std::numeric_limits<std::int64_t>::max(); }
+  void fold(std::int64_t& acc, std::int64_t value, std::int64_t n) const {
+    if (value < 0 && n < acc) acc = n;
+  }
+  void join(std::int64_t& into, std::int64_t from) const { into = std::min(into, from); }
+  double result(std::int64_t acc) const { return static_cast<double>(acc); }
+};
+struct own_min_loc : fanin::min_loc<std::int64_t> {};
+
+TEST(ranks_shapes, numbers_that_reducers_of_ones_own_get) {
+  const fanin::mpi comm(MPI_COMM_WORLD, {.check_calls = true});
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const sliced_box<3> box(comm, seed);
+    const auto part = fanin::over(comm, fanin::md_range(exec, box.own_lower, box.own_upper));
+    // That of the whole is the smallest box that holds the parts, which may be of no indices.
+    const auto whole = fanin::md_range(exec, box.lower, box.upper);
+    if (whole.size() == 0) continue;
+    EXPECT_EQ(fanin::parallel_reduce(part, height_at{}, first_negative{}),
+              fanin::parallel_reduce(whole, height_at{}, first_negative{}))
+        << seed;
+    EXPECT_TRUE(fanin::parallel_reduce(part, height_at{}, own_min_loc{}, fanin::min_loc<std::int64_t>{}) ==
+                fanin::parallel_reduce(whole, height_at{}, own_min_loc{}, fanin::min_loc<std::int64_t>{}))
+        << seed;
+  }
+}
+
+/// Indices of 32 bits on one rank, and a box far beyond them on another.
+TEST(ranks_shapes, boxes_of_different_indices) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const fanin::max_loc<std::int64_t> most;
+  const std::int64_t far = std::int64_t{1} << 33;
+  const auto f = [](auto i, auto j) { return std::int64_t{i} + std::int64_t{j}; };
+  const auto found =
+      comm.rank() == 0
+          ? fanin::parallel_reduce(fanin::over(comm, fanin::md_range<std::int32_t>(exec, {2, 2})), f, most)
+          : fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {far, 0}, {far + 2, 2})), f, most);
+  EXPECT_EQ(found.index, (fanin::md_index<2>{comm.size() == 1 ? 1 : far + 1, 1}));
+}
+
+/// Boxes of different dimensions, and of different reducers: found where calls are compared.
+TEST(ranks_shapes, different_boxes) {
+  const fanin::mpi comm(MPI_COMM_WORLD, {.check_calls = true});
+  if (comm.size() == 1) return;
+  const fanin::min_loc<std::int64_t> least;
+  const auto of_rank = [&] {
+    if (comm.rank() == 0) {
+      (void)fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {2, 2})), height_at{}, least);
+    } else {
+      (void)fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {2, 2, 2})), height_at{}, least);
+    }
+  };
+  EXPECT_THROW(of_rank(), fanin::state_error);
+  const auto of_reducers = [&] {
+    const auto part = fanin::over(comm, fanin::md_range(exec, {2, 2}));
+    if (comm.rank() == 0) {
+      (void)fanin::parallel_reduce(part, height_at{}, least);
+    } else {
+      (void)fanin::parallel_reduce(part, height_at{}, fanin::max_loc<std::int64_t>{});
+    }
+  };
+  EXPECT_THROW(of_reducers(), fanin::state_error);
+  EXPECT_EQ(fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {2, 2})), height_at{}, least).value,
+            fanin::parallel_reduce(fanin::md_range(exec, {2, 2}), height_at{}, least).value);
+}
+
+/// Shaped like mdspan, of extents that are none.
+struct no_array {
+  using element_type = double;
+  std::int64_t rows;
+  const double* data() const { return nullptr; }
+  std::size_t size() const { return 4; }
+  static constexpr std::size_t rank() { return 2; }
+  std::int64_t extent(std::size_t r) const { return r == 0 ? rows : 4; }
+  std::int64_t stride(std::size_t r) const { return r == 0 ? 4 : 1; }
+};
+TEST(ranks_shapes, an_array_that_is_none_on_one_rank) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const auto call = [&] {
+    (void)fanin::reduce(exec, fanin::over(comm, no_array{comm.rank() == 0 ? -1 : 0}), fanin::sum<double>{});
+  };
+  if (comm.rank() == 0) {
+    EXPECT_THROW(call(), fanin::invalid_argument);
+  } else {
+    EXPECT_THROW(call(), fanin::rank_error);
+  }
+}
+
+/// As arrays without ranks.
+TEST(ranks_shapes, on_the_default_object) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const std::vector<std::int64_t> x{3, 1, 2};
+  const fanin::sum<std::int64_t> sum;
+  const std::int64_t expected = 6 * comm.size();
+  const auto xs = fanin::over(comm, x);
+  std::int64_t out = 0;
+  EXPECT_EQ(fanin::reduce(xs, sum), expected);
+  EXPECT_EQ(fanin::reduce("label", xs, sum), expected);
+  fanin::reduce_into(&out, xs, sum);
+  EXPECT_EQ(out, expected);
+  EXPECT_EQ(fanin::reduce_async(xs, sum).get(), expected);
+  EXPECT_EQ(fanin::transform_reduce(xs, negative{}, sum), -expected);
+  fanin::transform_reduce_into("label", &out, xs, xs, product{}, sum);
+  EXPECT_EQ(out, 14 * comm.size());
+  EXPECT_EQ(fanin::transform_reduce_async("label", xs, xs, product{}, sum).get(), out);
 }
 
 TEST(ranks_shapes, arrays_with_strides) {

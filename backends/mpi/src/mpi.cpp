@@ -175,8 +175,9 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count) {
   return state.rank == 0 ? 0 : before;
 }
 
-void widen_bounds(mpi_state& state, bool is_empty, std::span<std::int64_t> lower, std::span<std::int64_t> upper) {
-  check_rank_call(state, {"fanin::parallel_reduce", "", "one that tells a place in an md_range", false});
+void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::span<std::int64_t> lower,
+                  std::span<std::int64_t> upper) {
+  check_rank_call(state, {"fanin::parallel_reduce", "", reducers, false});
   if (state.size == 1) return;
   const std::size_t rank = lower.size();
   std::vector<std::int64_t> least(2 * rank, INT64_MAX);

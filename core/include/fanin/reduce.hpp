@@ -133,12 +133,18 @@ auto over_elements(const typename backend<Exec>::handle_type& handle, const char
   return std::apply(over, arrays);
 }
 
+/// Whether X is over(communicator, xs), each rank's part of an array: see detail/ranks.hpp.
+template <class X>
+inline constexpr bool is_ranks_data = false;
+template <class X>
+inline constexpr bool stands_for_array = array<X> || is_ranks_data<X>;
+
 /// How many of a call's arguments are arrays before the first that is none.
 template <class... Argument>
 inline constexpr std::size_t leading_arrays = [] {
   std::size_t count = 0;
   bool only_arrays = true;
-  ((only_arrays = only_arrays && array<Argument>, count += only_arrays ? 1 : 0), ...);
+  ((only_arrays = only_arrays && stands_for_array<Argument>, count += only_arrays ? 1 : 0), ...);
   return count;
 }();
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <span>
@@ -38,7 +39,8 @@
 ///                           now(part), into(out, part) and later(part), of which a part is what stands below
 ///   first_of(state, name, count, first)  the index of this rank's first element, where it is needed
 ///   tells_bounds            whether ranks tell each other the bounds of their md_ranges, where places are asked for:
-///                           widen(state, is_empty, lower, upper) makes them those of all
+///                           widen<What...>(state, is_empty, lower, upper) makes them those of all, of a call that is
+///                           the same on all ranks in What
 namespace fanin {
 
 namespace detail {
@@ -115,8 +117,12 @@ struct part_of_data {
   const char* name;
   const char* label;
   std::span<const T> elements;
+  const std::exception_ptr& refusal;  ///< why it is none, or null
 
-  std::int64_t count() const { return detail::check_span<Exec>(handle, elements, name); }
+  std::int64_t count() const {
+    if (refusal != nullptr) std::rethrow_exception(refusal);
+    return detail::check_span<Exec>(handle, elements, name);
+  }
   template <class Composite>
   auto now(const Composite& c) const {
     return backend<Exec>::reduce_span(handle, label, elements.data(), count(), c);
@@ -147,8 +153,9 @@ struct part_of_elements {
   const char* label;
   const F& f;
   std::tuple<X...> arrays;
-  std::int64_t first;  ///< index of the whole, where reducers see indices
-  bool first_differs;  ///< which the arrays were given otherwise
+  std::int64_t first;                 ///< index of the whole, where reducers see indices
+  bool first_differs;                 ///< which the arrays were given otherwise
+  const std::exception_ptr& refusal;  ///< why one is none, or null
 
   template <class Composite>
   auto now(const Composite& c) const {
@@ -177,6 +184,7 @@ struct part_of_elements {
         return run(part_of_range<Exec, Numbers>{handle, label, 0, count, numbers});
       }
     };
+    if (refusal != nullptr) std::rethrow_exception(refusal);
     return std::apply(
         [&](const X&... xs) {
           return detail::over_elements<Exec, sees_index<Composite>>(handle, name, use, f, std::tie(xs...));
@@ -247,29 +255,33 @@ class ranks_policy {
   /// This rank's.
   std::int64_t size() const noexcept { return range_.size(); }
   const Range& range() const noexcept { return range_; }
-  /// The smallest md_range that holds all ranks' parts. Collective.
-  Range whole() const {
-    auto lower = range_.lower();
-    auto upper = range_.upper();
-    Way::widen(*state_, range_.size() == 0, lower, upper);
-    return Range(range_.handle(), lower, upper);
-  }
+  typename Way::state_type& state() const noexcept { return *state_; }
 
  private:
   typename Way::state_type* state_;
   Range range_;
 };
 
-/// Each rank's part of an array, X, a span or a view of it. Refers to the communicator and to the elements.
+/// Each rank's part of an array, X, a span or a view of it, or why it has none. Refers to the communicator and to the
+/// elements.
 template <class Way, class X>
 class ranks_data {
  public:
   using state_type = typename Way::state_type;
 
-  ranks_data(state_type& state, const X& elements, std::optional<std::int64_t> first)
-      : state_{&state}, elements_{elements}, first_{first} {}
+  /// Of elements(), whose refusal is the part's.
+  template <class Elements>
+  ranks_data(state_type& state, const Elements& elements, std::optional<std::int64_t> first)
+      : state_{&state}, first_{first} {
+    try {
+      elements_ = elements();
+    } catch (const invalid_argument&) {
+      refusal_ = std::current_exception();
+    }
+  }
 
   const X& elements() const noexcept { return elements_; }
+  const std::exception_ptr& refusal() const noexcept { return refusal_; }
   /// The index of the first of them, where it was given.
   std::optional<std::int64_t> first() const noexcept { return first_; }
 
@@ -277,8 +289,9 @@ class ranks_data {
   friend state_type& state_of(const ranks_data& data) noexcept { return *data.state_; }
 
   state_type* state_;
-  X elements_;
+  X elements_{};
   std::optional<std::int64_t> first_;
+  std::exception_ptr refusal_;
 };
 
 namespace detail {
@@ -287,6 +300,18 @@ template <class Range>
 inline constexpr bool is_md_range = false;
 template <class Exec, std::size_t Rank, iterate Order, class Index, class Tag>
 inline constexpr bool is_md_range<md_range_policy<Exec, Rank, Order, Index, Tag>> = true;
+
+/// The smallest box that holds all ranks' parts, of a call with these reducers. Collective.
+template <class... Reducer, class Way, class Exec, std::size_t Rank, iterate Order, class Index, class Tag>
+md_shape<Rank, Order> shape_of_whole(
+    const ranks_policy<Way, md_range_policy<Exec, Rank, Order, Index, Tag>>& of_ranks) {
+  const auto& part = of_ranks.range();
+  md_index<Rank> lower = part.lower();
+  md_index<Rank> upper = part.upper();
+  Way::template widen<md_shape<Rank, Order>, Reducer...>(of_ranks.state(), part.size() == 0, lower, upper);
+  using box = md_range_policy<Exec, Rank, Order>;  // whatever a rank's functor takes for indices
+  return over<box>::shape(box(part.handle(), lower, upper));
+}
 
 template <class Way, class Range>
 struct over<ranks_policy<Way, Range>> {
@@ -316,10 +341,9 @@ struct over<ranks_policy<Way, Range>> {
   }
   template <class... Reducer>
   static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
-    if constexpr (Way::tells_bounds && is_md_range<Range> && (asks_for_place<Reducer> || ...)) {
-      const Range& part = range.range();
-      const Range whole = range.whole();
-      return detail::make_composite_of_part(inner::shape(part), inner::shape(whole), reducers...);
+    if constexpr (Way::tells_bounds && is_md_range<Range> && (sees_index<Reducer> || ...)) {
+      return detail::make_composite_of_part(inner::shape(range.range()), detail::shape_of_whole<Reducer...>(range),
+                                            reducers...);
     } else {
       return inner::composite_of(range.range(), reducers...);
     }
@@ -345,8 +369,6 @@ auto elements_for_ranks(const X& xs) {
   }
 }
 
-template <class X>
-inline constexpr bool is_ranks_data = false;
 template <class Way, class X>
 inline constexpr bool is_ranks_data<ranks_data<Way, X>> = true;
 
@@ -368,6 +390,8 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
     ((first = first ? first : others.first()), ...);
     const auto is_other = [&](const auto& one) { return one.first() && one.first() != first; };
     const bool first_differs = (is_other(data) || ... || is_other(others));
+    std::exception_ptr refusal = data.refusal();
+    ((refusal = refusal != nullptr ? refusal : others.refusal()), ...);
     const auto whole = detail::make_composite(reducers...);
     const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(state, handle, name, label,
                                                                                        whole, first.has_value());
@@ -375,8 +399,14 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
       first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);
     }
     using part = part_of_elements<Exec, F, X, std::remove_cvref_t<decltype(others.elements())>...>;
-    return run(call,
-               part{handle, name, label, f, {data.elements(), others.elements()...}, first.value_or(0), first_differs});
+    return run(call, part{handle,
+                          name,
+                          label,
+                          f,
+                          {data.elements(), others.elements()...},
+                          first.value_or(0),
+                          first_differs,
+                          refusal});
   };
   return std::apply(over_all, all);
 }
@@ -389,29 +419,18 @@ auto reduce_over_ranks(const char* name, const char* label, const typename backe
     const auto whole = detail::make_composite(reducers...);
     const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(
         state_of(data), handle, name, label, whole, data.first().has_value());
-    return run(call, part_of_data<Exec, element_t<X>>{handle, name, label, data.elements()});
+    return run(call, part_of_data<Exec, element_t<X>>{handle, name, label, data.elements(), data.refusal()});
   } else {
     return detail::elements_over_ranks<Exec>(name, label, handle, run, itself{}, std::tie(data), reducers...);
   }
 }
-
-/// How many of a call's arguments are data of ranks before the first that is none.
-template <class... Argument>
-inline constexpr std::size_t leading_ranks_data = [] {
-  std::size_t count = 0;
-  bool only_data = true;
-  ((only_data = only_data && is_ranks_data<Argument>, count += only_data ? 1 : 0), ...);
-  return count;
-}();
-template <class... Argument>
-using ranks_transform_t = typename result_behind<0, leading_ranks_data<Argument...> + 1, Argument...>::type;
 
 /// transform_reduce over data of ranks.
 template <class Exec, class Way, class Run, class... Argument>
 auto transform_over_ranks(const char* name, const char* label, Exec&& exec, const Run& run,
                           const Argument&... arguments) {
   using object = typename Way::template checked<std::remove_cvref_t<Exec>>;
-  constexpr std::size_t arrays = leading_ranks_data<Argument...>;
+  constexpr std::size_t arrays = leading_arrays<Argument...>;
   static_assert(arrays <= 3,
                 "fanin: transform_reduce takes up to three arrays: reduce more of them by index, with parallel_reduce");
   static_assert(sizeof...(Argument) > arrays + 1,
@@ -494,43 +513,43 @@ template <class Exec, class Way, class X, class... Reducer>
 
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-detail::ranks_transform_t<ranks_data<Way, X>, Argument...> transform_reduce(detail::call_label label, Exec&& exec,
-                                                                            const ranks_data<Way, X>& xs,
-                                                                            const Argument&... arrays_f_reducers) {
+detail::transform_result_t<ranks_data<Way, X>, Argument...> transform_reduce(detail::call_label label, Exec&& exec,
+                                                                             const ranks_data<Way, X>& xs,
+                                                                             const Argument&... arrays_f_reducers) {
   return detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce", label.get(), std::forward<Exec>(exec),
                                                  detail::call_now{}, xs, arrays_f_reducers...);
 }
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-detail::ranks_transform_t<ranks_data<Way, X>, Argument...> transform_reduce(Exec&& exec, const ranks_data<Way, X>& xs,
-                                                                            const Argument&... arrays_f_reducers) {
+detail::transform_result_t<ranks_data<Way, X>, Argument...> transform_reduce(Exec&& exec, const ranks_data<Way, X>& xs,
+                                                                             const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce(nullptr, std::forward<Exec>(exec), xs, arrays_f_reducers...);
 }
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-void transform_reduce_into(detail::call_label label, detail::ranks_transform_t<ranks_data<Way, X>, Argument...>* out,
+void transform_reduce_into(detail::call_label label, detail::transform_result_t<ranks_data<Way, X>, Argument...>* out,
                            Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
   detail::check_destination(out, "fanin::transform_reduce_into");
-  using result = detail::ranks_transform_t<ranks_data<Way, X>, Argument...>;
+  using result = detail::transform_result_t<ranks_data<Way, X>, Argument...>;
   detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce_into", label.get(), std::forward<Exec>(exec),
                                           detail::call_into<result>{out}, xs, arrays_f_reducers...);
 }
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-void transform_reduce_into(detail::ranks_transform_t<ranks_data<Way, X>, Argument...>* out, Exec&& exec,
+void transform_reduce_into(detail::transform_result_t<ranks_data<Way, X>, Argument...>* out, Exec&& exec,
                            const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
   fanin::transform_reduce_into(nullptr, out, std::forward<Exec>(exec), xs, arrays_f_reducers...);
 }
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::ranks_transform_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
     detail::call_label label, Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
   return detail::transform_over_ranks<Exec, Way>("fanin::transform_reduce_async", label.get(), std::forward<Exec>(exec),
                                                  detail::call_later{}, xs, arrays_f_reducers...);
 }
 template <class Exec, class Way, class X, class... Argument>
   requires execution<std::remove_cvref_t<Exec>>
-[[nodiscard]] detail::pending_t<detail::ranks_transform_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
+[[nodiscard]] detail::pending_t<detail::transform_result_t<ranks_data<Way, X>, Argument...>> transform_reduce_async(
     Exec&& exec, const ranks_data<Way, X>& xs, const Argument&... arrays_f_reducers) {
   return fanin::transform_reduce_async(nullptr, std::forward<Exec>(exec), xs, arrays_f_reducers...);
 }

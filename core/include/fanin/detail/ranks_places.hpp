@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/detail/extremes.hpp>
 #include <fanin/detail/handed_over.hpp>
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/md_shape.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/finished.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
@@ -35,12 +37,6 @@ struct places_of_part : R {
 template <class R, std::size_t Rank, iterate Order>
 inline constexpr bool tells_place<places_of_part<R, Rank, Order>> = true;
 
-/// Of a call's argument, which may be finished(g, reducers...).
-template <class R>
-inline constexpr bool asks_for_place = tells_place<R>;
-template <class G, class... R>
-inline constexpr bool asks_for_place<finished_reducers<G, R...>> = (tells_place<R> || ...);
-
 template <class T>
 FANIN_FUNCTION constexpr value_index<T> numbered(const auto& places, const value_index<T>& acc) {
   return {acc.value, places.in_whole(acc.index)};
@@ -58,10 +54,32 @@ struct handed_over<places_of_part<R, Rank, Order>> : places_of_part<R, Rank, Ord
   }
 };
 
+/// R, a reducer of one's own that sees indices: the numbers of the whole.
+template <class R, std::size_t Rank, iterate Order>
+struct counted_in_whole : R {
+  md_shape<Rank, Order> part;
+  md_shape<Rank, Order> whole;
+
+  constexpr counted_in_whole(const R& reducer, const md_shape<Rank, Order>& of_part,
+                             const md_shape<Rank, Order>& of_whole)
+      : R{reducer}, part{of_part}, whole{of_whole} {}
+
+  template <class State>
+  FANIN_FUNCTION constexpr void fold(State& state, const reducer_value_t<R>& value, std::int64_t n) const {
+    R::fold(state, value, whole.number_of(part.index_of(n)));
+  }
+  /// Whose elements have numbers one behind the other.
+  template <class State, class Batch>
+  void fold_batch(State&, const Batch&) const = delete;
+};
+
 template <class R, std::size_t Rank, iterate Order>
 constexpr auto placed_in_part(const R& reducer, const md_shape<Rank, Order>& part, const md_shape<Rank, Order>& whole) {
   if constexpr (tells_place<R>) {
     return places_of_part<R, Rank, Order>{reducer, part, whole};
+  } else if constexpr (sees_index<R>) {
+    static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer that sees indices of an md_range is not final");
+    return counted_in_whole<R, Rank, Order>{reducer, part, whole};
   } else {
     return reducer;
   }

@@ -73,8 +73,9 @@ void check_rank_call(mpi_state& state, const rank_call& call);
 /// How many indices the ranks before this one have. Collective.
 std::int64_t indices_before(mpi_state& state, std::int64_t count);
 /// Makes the bounds of a rank's box those of the smallest one that holds all ranks', or, where all are empty, of none.
-/// Collective.
-void widen_bounds(mpi_state& state, bool is_empty, std::span<std::int64_t> lower, std::span<std::int64_t> upper);
+/// Collective; `reducers` as in rank_call.
+void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::span<std::int64_t> lower,
+                  std::span<std::int64_t> upper);
 int ranks_of(const mpi_state& state) noexcept;
 /// Waits; `part` becomes the whole's. Gives how many ranks have failed.
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join);

@@ -50,7 +50,8 @@ class mpi_state;
 /// parts that a device is still at, whose exchanges it begins; it comes
 /// before MPI_Finalize (after it, nothing is freed). Calls over it are collective: all ranks make the same calls, with
 /// the same reducers, in the same order. Used by one thread at a time, and, where MPI was initialised for less than
-/// MPI_THREAD_SERIALIZED, by the thread that initialised it alone, its pendings too; another one gets state_error.
+/// MPI_THREAD_SERIALIZED, by the thread that initialised it alone, its pendings too; another one gets state_error (and
+/// a pending that is got so has been got).
 class mpi {
  public:
   /// Throws state_error where MPI is not initialised, or finalised, invalid_argument for a null communicator, an

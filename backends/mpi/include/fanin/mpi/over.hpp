@@ -381,9 +381,9 @@ struct over_mpi {
   }
 
   static constexpr bool tells_bounds = true;
-  template <std::size_t Rank>
+  template <class... What, std::size_t Rank>
   static void widen(mpi_state& state, bool is_empty, md_index<Rank>& lower, md_index<Rank>& upper) {
-    detail::widen_bounds(state, is_empty, lower.at, upper.at);
+    detail::widen_bounds(state, name_of<tuple<What...>>(), is_empty, lower.at, upper.at);
   }
 };
 
@@ -426,14 +426,14 @@ auto over(const mpi& comm, const Range& range) {
 /// backend's memory, of any length on each rank; of several arrays those of a rank have one shape, and all go over one
 /// communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of them or alike,
 /// or, without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
-/// reducer folds indices; in 2 dimensions and more such reducers are refused. A part whose last index does not fit 64
-/// bits throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device
+/// reducer folds indices; in 2 dimensions and more such reducers are refused. A part whose last index is 2^63 - 1 or
+/// more throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device
 /// get(); a view itself is copied. On fanin::cuda a unit that no CUDA compiler reads
 /// has what is precompiled, but for reducers that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
-  const auto elements = detail::elements_for_ranks(xs);
-  return ranks_data<detail::over_mpi, std::remove_const_t<decltype(elements)>>(state_of(comm), elements, first);
+  const auto elements = [&] { return detail::elements_for_ranks(xs); };
+  return ranks_data<detail::over_mpi, decltype(elements())>(state_of(comm), elements, first);
 }
 
 }  // namespace fanin

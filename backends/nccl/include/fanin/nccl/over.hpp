@@ -282,7 +282,8 @@ struct over_nccl {
 /// Reduces a range over all ranks of an NCCL communicator: each gives its part, range(gpu, first, last) or
 /// md_range(gpu, {lower...}, {upper...}) with the indices of the whole, and gets the whole's result. Parts may be
 /// empty. For parallel_reduce, its _into and _async forms, and every reducer; _loc reducers, over ranges of one
-/// dimension, give the indices of the whole, of equals the least. finished(g, ...) calls g once on each rank, on the
+/// dimension, give the indices of the whole, of equals the least; over an md_range a reducer of one's own gets the
+/// number in the rank's part. finished(g, ...) calls g once on each rank, on the
 /// device. In units that a CUDA compiler reads. Collective: all ranks make the same calls in the same order, also those
 /// whose part is empty.
 ///
@@ -312,8 +313,8 @@ auto over(const nccl& comm, const Range& range) {
 /// from `first`, which then all ranks give. The elements live until the work is done; a view itself is copied.
 template <detail::array X>
 auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
-  const auto elements = detail::elements_for_ranks(xs);
-  return ranks_data<detail::over_nccl, std::remove_const_t<decltype(elements)>>(state_of(comm), elements, first);
+  const auto elements = [&] { return detail::elements_for_ranks(xs); };
+  return ranks_data<detail::over_nccl, decltype(elements())>(state_of(comm), elements, first);
 }
 
 }  // namespace fanin
