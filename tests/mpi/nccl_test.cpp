@@ -389,6 +389,33 @@ TEST_P(nccl_ranks, a_part_that_fails) {
   }
 }
 
+/// All but the first rank's: those that fail are as many as there are, and no other thing.
+TEST_P(nccl_ranks, parts_that_fail_together) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const bool fails = comm->rank() > 0;
+  const auto mine = copy_of<double>(gpu, std::vector<double>{1, 2, 3});
+  const auto data = fanin::over(*comm, std::span<const double>(fails ? nullptr : mine.data(), 3));
+  for (int round = 0; round < 2 && comm->size() > 1; ++round) {
+    const auto call = [&] { (void)fanin::reduce(gpu, data, fanin::exact_sum<double>{}); };
+    if (fails) {
+      EXPECT_THROW(call(), fanin::invalid_argument);
+    } else {
+      EXPECT_THROW(call(), fanin::rank_error);
+    }
+    EXPECT_EQ(fanin::reduce(gpu, fanin::over(*comm, mine), fanin::exact_sum<double>{}), 6.0 * comm->size());
+  }
+}
+
+/// A reducer of one's own is joined by its join, whatever its accumulators are.
+TEST_P(nccl_ranks, reducers_with_exact_accumulators) {
+  const auto comm = make_comm();
+  const fanin::cuda gpu;
+  const auto range = fanin::over(*comm, fanin::range(gpu, 3 * comm->rank(), 3 * comm->rank() + 3));
+  EXPECT_EQ(fanin::parallel_reduce(range, unit_at{}, greatest_exactly{}),
+            fanin::parallel_reduce(fanin::range(exec, 3 * comm->size()), unit_at{}, fanin::max<double>{}));
+}
+
 TEST_P(nccl_ranks, wrong_arguments) {
   EXPECT_THROW(fanin::nccl(ncclComm_t{}), fanin::invalid_argument);
   EXPECT_THROW(fanin::nccl(fanin::nccl::make_id(), 2, 2), fanin::invalid_argument);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
 #include "support/data.hpp"
@@ -66,6 +67,24 @@ struct mean {
   FANIN_FUNCTION double result(const sums& acc) const {
     return acc.count == 0 ? 0 : acc.sum / static_cast<double>(acc.count);
   }
+};
+
+/// The greatest value, in an accumulator that exact sums have.
+struct greatest_exactly {
+  using value_type = double;
+  using accumulator_type = fanin::exact_accumulator;
+  using result_type = double;
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION void fold(accumulator_type& acc, double value, std::int64_t) const {
+    if (value > acc.value()) {
+      acc = {};
+      acc.add(value);
+    }
+  }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    if (from.value() > into.value()) into = from;
+  }
+  FANIN_FUNCTION double result(const accumulator_type& acc) const { return acc.value(); }
 };
 
 /// Where the parts of n indices begin, by a seed: uneven, some of them empty.

@@ -375,6 +375,9 @@ TEST(ranks, a_join_that_throws) {
                          fanin::over(comm, fanin::range(fanin::serial(fanin::serial_order::left_to_right), 1)),
                          element_at{}, no_joins{}),
                      fanin::rank_error);
+        EXPECT_THROW((void)fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 1)), element_at{}, no_joins{},
+                                                  fanin::exact_sum<double>{}),
+                     fanin::rank_error);
       }
       EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, one), fanin::sum<double>{}), comm.size());
     }

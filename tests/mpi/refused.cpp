@@ -26,6 +26,7 @@ void use(const fanin::mpi& comm) {
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), sum);
+  fanin::transform_reduce(exec, fanin::over(comm, plane), plane, product{}, sum);
 #else
   fanin::reduce(exec, fanin::over(comm, plane), sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), product{}, sum);

@@ -178,6 +178,14 @@ TEST(ranks_shapes, on_the_default_object) {
   EXPECT_EQ(fanin::transform_reduce_async("label", xs, xs, product{}, sum).get(), out);
 }
 
+/// A reducer of one's own is joined by its join, whatever its accumulators are.
+TEST(ranks_shapes, reducers_with_exact_accumulators) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const auto range = fanin::over(comm, fanin::range(exec, 3 * comm.rank(), 3 * comm.rank() + 3));
+  EXPECT_EQ(fanin::parallel_reduce(range, unit_at{}, greatest_exactly{}),
+            fanin::parallel_reduce(fanin::range(exec, 3 * comm.size()), unit_at{}, fanin::max<double>{}));
+}
+
 TEST(ranks_shapes, arrays_with_strides) {
   for (const auto& options : all_options()) {
     const fanin::mpi comm(MPI_COMM_WORLD, options);
@@ -210,6 +218,18 @@ TEST(ranks_shapes, on_kokkos) {
       check_transforms(comm, object, seed);
     }
   };
+  // A lambda of a template is another type on each backend.
+  const fanin::mpi compared(MPI_COMM_WORLD, {.check_calls = true});
+  const auto twice = [&](const auto& object) {
+    const auto part = fanin::over(compared, fanin::md_range(object, {2, 2}));
+    const auto g = fanin::finished([](const auto& least) { return 2 * least.value; }, fanin::min_loc<std::int64_t>{});
+    return fanin::parallel_reduce(part, height_at{}, g);
+  };
+  if (comm.rank() % 2 == 0) {
+    EXPECT_EQ(twice(fanin::kokkos<Kokkos::Serial>()), twice(exec));
+  } else {
+    EXPECT_EQ(twice(exec), twice(exec));
+  }
   if (comm.rank() % 2 == 0) {
     on(fanin::kokkos<Kokkos::Serial>());
   } else {

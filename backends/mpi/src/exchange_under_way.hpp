@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,7 @@ class exchange_under_way final : public rank_exchange {
       finish_step();
     }
     if (has_sums_) {
-      failed_ = static_cast<std::int64_t>(sums_[0]);
+      failed_ = std::max(failed_, static_cast<std::int64_t>(sums_[0]));  // a join may have failed, too
       whole_.summed.assign(sums_.begin() + 1, sums_.end());
     }
     is_complete_ = true;
@@ -92,23 +93,29 @@ class exchange_under_way final : public rank_exchange {
     return flag != 0;
   }
 
+  /// What may be refused, alike on all ranks, and memory come first: MPI writes to what has begun.
   void begin() {
     has_sums_ = !whole_.summed.empty();
     has_gathered_ = !whole_.gathered.empty() || !has_sums_;
+    if (has_sums_) sums_ = message_to_sum(whole_);
+    if (has_gathered_) {
+      mine_ = message_to_gather(whole_);
+      bytes_ = mine_.size();
+      (void)count_for_mpi(bytes_ * static_cast<std::size_t>(std::min(state_->size, state_->options.gather_up_to)));
+      int most = state_->is_grouped() ? 0 : state_->size;
+      for (const group_level& group : state_->levels()) most = group.rank == 0 ? std::max(most, group.size) : most;
+      all_.resize(bytes_ * static_cast<std::size_t>(most));
+    }
     if (has_sums_) {
-      sums_ = message_to_sum(whole_);
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
                                state_->comm(), &of_sums_),
                 "MPI_Iallreduce");
     }
     if (has_gathered_) {
-      mine_ = message_to_gather(whole_);
-      bytes_ = mine_.size();
       if (state_->is_grouped()) {
         send_up(0);
       } else {
-        all_.resize(bytes_ * static_cast<std::size_t>(state_->size));
-        const int count = count_for_mpi(all_.size()) / state_->size;
+        const int count = count_for_mpi(bytes_);
         check_mpi(
             MPI_Iallgather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, state_->comm(), &of_step_),
             "MPI_Iallgather");
@@ -118,8 +125,7 @@ class exchange_under_way final : public rank_exchange {
 
   void send_up(std::size_t level) {
     group_level& group = state_->levels()[level];
-    if (group.rank == 0) all_.resize(bytes_ * static_cast<std::size_t>(group.size));
-    const int count = count_for_mpi(bytes_ * static_cast<std::size_t>(group.size)) / group.size;
+    const int count = count_for_mpi(bytes_);
     check_mpi(MPI_Igather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, 0, group.up.get(), &of_step_),
               "MPI_Igather");
     level_ = level;

@@ -152,9 +152,9 @@ void mpi_state::advance() {
 void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
   if (state.size == 1 || !state.options.check_calls) return;
-  const std::uint64_t hash =
-      hash_of(call.has_first ? "first" : "",
-              hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
+  const std::string form = std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : "");
+  const std::uint64_t hash = hash_of(
+      form.c_str(), hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.ahead(), &request), "MPI_Iallreduce");
@@ -177,7 +177,7 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count) {
 
 void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::span<std::int64_t> lower,
                   std::span<std::int64_t> upper) {
-  check_rank_call(state, {"fanin::parallel_reduce", "", reducers, false});
+  check_rank_call(state, {"fanin::parallel_reduce", "", reducers, false, false});
   if (state.size == 1) return;
   const std::size_t rank = lower.size();
   std::vector<std::int64_t> least(2 * rank, INT64_MAX);

@@ -20,6 +20,11 @@ namespace fanin {
 
 namespace detail {
 
+template <exact_element T, class Result>
+inline constexpr bool hands_over_words<exact_sum<T, Result>> = true;
+template <exact_element T, class Result>
+inline constexpr bool hands_over_words<exact_product_sum<T, Result>> = true;
+
 /// What ranks hand over is what exact sums can give.
 template <exact_element T, class Result>
 struct reducer_of_part<exact_sum<T, Result>> {

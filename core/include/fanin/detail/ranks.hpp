@@ -67,6 +67,11 @@ constexpr auto reducers_of_part(const Plain& plain) {
 template <class Plain>
 using part_composite = decltype(detail::reducers_of_part(std::declval<const Plain&>()));
 
+/// Whether R's accumulators are handed over as words that may be added up in any order: exact sums
+/// (detail/exact_ranks.hpp).
+template <class R>
+inline constexpr bool hands_over_words = false;
+
 /// What is taken for a range by over(communicator, range); go_over_ranks refuses those of many results, in words.
 template <class Range>
 concept range_for_ranks = index_range<Range> || range_of_many<Range> || has_runs<Range>;
@@ -433,15 +438,18 @@ auto transform_over_ranks(const char* name, const char* label, Exec&& exec, cons
   constexpr std::size_t arrays = leading_arrays<Argument...>;
   static_assert(arrays <= 3,
                 "fanin: transform_reduce takes up to three arrays: reduce more of them by index, with parallel_reduce");
+  static_assert((!array<Argument> && ...),
+                "fanin: of several arrays over ranks each one is over(communicator, xs): here one stands without");
   static_assert(sizeof...(Argument) > arrays + 1,
-                "fanin: transform_reduce takes arrays, a functor and reducers: behind the arrays something is missing "
-                "(of several arrays over ranks each one is over(communicator, xs))");
+                "fanin: transform_reduce takes arrays, a functor and reducers: behind the arrays something is missing");
   const auto all = std::forward_as_tuple(arguments...);
-  return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
-    return detail::elements_over_ranks<object>(name, label, detail::handle_of(std::forward<Exec>(exec)), run,
-                                               std::get<arrays>(all), std::tie(std::get<X>(all)...),
-                                               std::get<arrays + 1 + R>(all)...);
-  }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
+  if constexpr ((!array<Argument> && ...)) {
+    return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
+      return detail::elements_over_ranks<object>(name, label, detail::handle_of(std::forward<Exec>(exec)), run,
+                                                 std::get<arrays>(all), std::tie(std::get<X>(all)...),
+                                                 std::get<arrays + 1 + R>(all)...);
+    }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
+  }
 }
 
 /// The forms of a call.

@@ -65,7 +65,8 @@ struct rank_call {
   const char* name;
   const char* label;
   const char* reducers;
-  bool has_first;  ///< the index of its first element is given
+  bool has_first;    ///< the index of its first element is given
+  bool is_finished;  ///< by finished(g, reducers...)
 };
 
 /// Throws state_error where MPI cannot be called from here, and where ranks make different calls, if they compare them.

@@ -31,7 +31,8 @@ struct mpi_options {
   /// more, groups of so many consecutive ones join theirs so, then their first ranks, and so on. At least 2.
   int gather_up_to = 1024;
   /// Ranks compare a hash of what they call (label, reducers and form) before each call, for one more collective, and
-  /// throw where it differs, instead of waiting or giving something wrong.
+  /// throw where it differs, instead of waiting or giving something wrong. All forms wait for it: with several
+  /// communicators, calls then come in the same order on all ranks.
   bool check_calls = false;
 
   friend bool operator==(const mpi_options&, const mpi_options&) = default;

@@ -47,9 +47,9 @@ struct rank_message<composite<R...>> {
   using plain_type = composite<R...>;
   using accumulators = typename plain_type::accumulator_type;
   static constexpr std::size_t size = sizeof...(R);
-  static constexpr std::array<std::size_t, size> words{summed_words<reducer_accumulator_t<R>>::count...};
-  static constexpr std::array<std::size_t, size> bytes{
-      (summed_words<reducer_accumulator_t<R>>::count != 0 ? 0 : sizeof(reducer_accumulator_t<R>))...};
+  static constexpr std::array<std::size_t, size> words{
+      (hands_over_words<R> ? summed_words<reducer_accumulator_t<R>>::count : 0)...};
+  static constexpr std::array<std::size_t, size> bytes{(hands_over_words<R> ? 0 : sizeof(reducer_accumulator_t<R>))...};
   static constexpr std::size_t before(const std::array<std::size_t, size>& of, std::size_t at) {
     std::size_t sum = 0;
     for (std::size_t k = 0; k < at; ++k) sum += of[k];
@@ -60,8 +60,8 @@ struct rank_message<composite<R...>> {
     rank_part part{std::vector<std::byte>(before(bytes, size)), std::vector<std::uint64_t>(before(words, size)),
                    has_failed};
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      using of = summed_words<std::remove_cvref_t<decltype(get<I>(acc))>>;
-      if constexpr (of::count != 0) {
+      if constexpr (words[I] != 0) {
+        using of = summed_words<std::remove_cvref_t<decltype(get<I>(acc))>>;
         of::put(get<I>(acc), part.summed.data() + before(words, I));
       } else {
         std::memcpy(part.gathered.data() + before(bytes, I), std::addressof(get<I>(acc)), bytes[I]);
@@ -234,6 +234,18 @@ constexpr const char* name_of() {
   return __PRETTY_FUNCTION__;
 }
 
+/// Of what a call has, the types that are the same on all ranks: g may be a lambda of a template, one for each backend.
+template <class What>
+struct without_g {
+  using type = What;
+};
+template <class G, class... R>
+struct without_g<finished_reducers<G, R...>> {
+  using type = tuple<R...>;
+};
+template <class What>
+using reducers_without_g = typename without_g<What>::type;
+
 /// A call over ranks: its own part, and what of it goes to the others.
 template <class Exec, class Composite>
 class call_over_ranks {
@@ -246,7 +258,7 @@ class call_over_ranks {
   call_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
                   bool has_first)
       : state_{state}, handle_{handle}, name_{name}, composite_{c} {
-    detail::check_rank_call(state, {name, label, name_of<Composite>(), has_first});
+    detail::check_rank_call(state, {name, label, name_of<plain_type>(), has_first, Composite::is_finished});
   }
 
   template <class Part>
@@ -383,7 +395,7 @@ struct over_mpi {
   static constexpr bool tells_bounds = true;
   template <class... What, std::size_t Rank>
   static void widen(mpi_state& state, bool is_empty, md_index<Rank>& lower, md_index<Rank>& upper) {
-    detail::widen_bounds(state, name_of<tuple<What...>>(), is_empty, lower.at, upper.at);
+    detail::widen_bounds(state, name_of<tuple<reducers_without_g<What>...>>(), is_empty, lower.at, upper.at);
   }
 };
 

@@ -12,16 +12,19 @@
 /// them. A join with nothing makes it canonical again.
 namespace fanin::detail {
 
-template <int Lowest, int Limbs>
-inline constexpr bool is_summed_by_words<basic_exact_accumulator<Lowest, Limbs>> = true;
-template <>
-inline constexpr bool is_summed_by_words<exact_complex_accumulator> = true;
-
 #if defined(__CUDACC__)
 
 /// To ranks whose memory is reached go the digits that there are: of data of one magnitude a few.
+template <class Accumulator>
+struct sent_digits;
+template <class R>
+  requires(hands_over_words<R>)
+struct sent_by<R> {
+  using type = sent_digits<reducer_accumulator_t<R>>;
+};
+
 template <int Lowest, int Limbs>
-struct sent_accumulator<basic_exact_accumulator<Lowest, Limbs>> {
+struct sent_digits<basic_exact_accumulator<Lowest, Limbs>> {
   using accumulator = basic_exact_accumulator<Lowest, Limbs>;
   static constexpr int most_words = accumulator::most_packed_words;
 
@@ -32,7 +35,7 @@ struct sent_accumulator<basic_exact_accumulator<Lowest, Limbs>> {
   }
 };
 template <>
-struct sent_accumulator<exact_complex_accumulator> {
+struct sent_digits<exact_complex_accumulator> {
   static constexpr int most_words = 2 * exact_accumulator::most_packed_words;
 
   __device__ static int put(const exact_complex_accumulator& value, std::uint32_t* words) {

@@ -10,6 +10,7 @@
 #include <fanin/cuda/session.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/device/kernel_pointer.cuh>
+#include <fanin/nccl/exchange.hpp>
 #include <fanin/nccl/message.hpp>
 
 /// The end of a call over NCCL's ranks: what came is joined, and becomes the result.
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(32)
       return value;
     }
   };
-  if (failed != 0) return destination.refuse(failed);  // nothing of the user's is called
+  if (failed != 0) return destination.refuse(part_failed);  // nothing of the user's is called
   accumulators joined = message::is_sum ? c.identity() : of_rank(0);
   for (int rank = message::is_sum ? 0 : 1; rank < count; ++rank) c.join(joined, of_rank(rank));
   destination.deliver(c.result(joined));

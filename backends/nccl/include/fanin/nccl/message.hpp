@@ -11,17 +11,13 @@
 /// where it has not, and accumulators.
 namespace fanin::detail {
 
-/// Whether an accumulator consists of 64-bit words that may be added up over ranks.
-template <class Accumulator>
-inline constexpr bool is_summed_by_words = false;
-
 template <class Plain>
 struct nccl_message;
 template <class... R>
 struct nccl_message<composite<R...>> {
   /// What the part's reducers give: the accumulator of one, a tuple of several's.
   using value_type = typename part_composite<composite<R...>>::result_type;
-  static constexpr bool is_sum = (is_summed_by_words<reducer_accumulator_t<R>> && ...);
+  static constexpr bool is_sum = (hands_over_words<R> && ...);
   static constexpr std::size_t alignment = alignof(value_type) > 16 ? alignof(value_type) : 16;
   static constexpr std::size_t offset = alignof(value_type) > sizeof(std::uint64_t) ? alignof(value_type)
                                                                                     : sizeof(std::uint64_t);

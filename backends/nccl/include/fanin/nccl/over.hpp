@@ -141,9 +141,7 @@ class call_over_nccl {
 
   // --- Where ranks reach each other's memory
 
-  bool is_one_launch() const {
-    return peer_message<typename exchange_type::accumulators>::fits && detail::peers_of(state_).memory != nullptr;
-  }
+  bool is_one_launch() const { return peer_message<plain_type>::fits && detail::peers_of(state_).memory != nullptr; }
   template <class Part>
   pending_handle in_one_launch(const Part& part, std::exception_ptr& failure) const {
     pending<answer_type> answer;

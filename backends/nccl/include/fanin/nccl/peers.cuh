@@ -23,7 +23,7 @@
 /// none later, and a slot's units have been taken when they are written again.
 namespace fanin::detail {
 
-/// What a rank sends of one accumulator, as 32-bit words, and what it does with another one's: see nccl/exact.hpp, too.
+/// What a rank sends of one accumulator, as 32-bit words, and what it does with another one's.
 template <class Accumulator>
 struct sent_accumulator {
   static constexpr int most_words = static_cast<int>((sizeof(Accumulator) + 3) / 4);
@@ -47,12 +47,22 @@ struct sent_accumulator {
   }
 };
 
+/// How R's are sent: as they are, or as nccl/exact.hpp has it.
+template <class R>
+struct sent_by {
+  using type = sent_accumulator<reducer_accumulator_t<R>>;
+};
+template <class R>
+using sent = typename sent_by<R>::type;
+
 /// A word that says how many there are, twice, and whether the rank has failed; and what accumulators send.
-template <class Accumulators>
+template <class Plain>
 struct peer_message;
-template <class... A>
-struct peer_message<tuple<A...>> {
-  static constexpr int most_words = 1 + (sent_accumulator<A>::most_words + ...);
+template <class... R>
+struct peer_message<composite<R...>> {
+  using accumulators = typename composite<R...>::accumulator_type;
+
+  static constexpr int most_words = 1 + (sent<R>::most_words + ...);
   static constexpr int most_units = (most_words + 2) / 3;
   static constexpr int units_at_once = most_units < 8 ? most_units : 8;  ///< of a slot, of which those are a part
   static constexpr bool fits = most_units <= nccl_peers::units_of_slot;
@@ -61,19 +71,19 @@ struct peer_message<tuple<A...>> {
   static FANIN_FUNCTION constexpr int units_of(std::uint32_t first_word) {
     return static_cast<int>((first_word / 2 + 2) / 3);
   }
-  __device__ static void put(const tuple<A...>& values, std::uint32_t failed, std::uint32_t* words) {
+  __device__ static void put(const accumulators& values, std::uint32_t failed, std::uint32_t* words) {
     int at = 1;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((at += sent_accumulator<A>::put(get<I>(values), words + at)), ...);
-    }(std::index_sequence_for<A...>{});
+      ((at += sent<R>::put(get<I>(values), words + at)), ...);
+    }(std::index_sequence_for<R...>{});
     words[0] = static_cast<std::uint32_t>(at) * 2 + failed;
   }
   template <class Composite>
-  __device__ static void take(const Composite& c, tuple<A...>& into, const std::uint32_t* words, bool is_first) {
+  __device__ static void take(const Composite& c, accumulators& into, const std::uint32_t* words, bool is_first) {
     int at = 1;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((at += sent_accumulator<A>::take(get<I>(c.reducers), get<I>(into), words + at, is_first)), ...);
-    }(std::index_sequence_for<A...>{});
+      ((at += sent<R>::take(get<I>(c.reducers), get<I>(into), words + at, is_first)), ...);
+    }(std::index_sequence_for<R...>{});
   }
 };
 
@@ -194,7 +204,7 @@ struct exchange_of_peers {
     return exchanged({{{own}...}}, 0);
   }
   __device__ peer_answer<result_type> exchanged(const accumulators& own, std::uint32_t own_failed) const {
-    using message = peer_message<accumulators>;
+    using message = peer_message<typename Composite::plain_type>;
     peer_exchange exchange(peers);
     std::uint32_t mine[message::room] = {};
     std::uint32_t other[message::room];
