@@ -214,7 +214,7 @@ check() {
 }
 
 # What ctest or GoogleTest counted, of the end of a log.
-count_in() { grep -aE '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]+ test|tests? passed|tests failed out of' "$1" | tr '\n' ' '; }
+count_in() { grep -aE '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]+ test|tests? passed|tests failed out of|^[0-9]+ passed$|^[0-9]+ of [0-9]+ FAILED$' "$1" | tr '\n' ' '; }
 
 run_program() {
   local log=$1 status=0
