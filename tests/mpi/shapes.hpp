@@ -118,6 +118,15 @@ struct negative {
   }
 };
 
+/// A reducer of one's own that folds and does not look at indices.
+struct number_of_positive {
+  using value_type = double;
+  using accumulator_type = std::int64_t;
+  FANIN_FUNCTION std::int64_t identity() const { return 0; }
+  FANIN_FUNCTION void fold(std::int64_t& acc, double value, std::int64_t) const { acc += value > 0 ? 1 : 0; }
+  FANIN_FUNCTION void join(std::int64_t& into, std::int64_t from) const { into += from; }
+};
+
 /// A rank's columns of a matrix that stands row by row, by strides, and by strides backwards.
 template <class Exec>
 void check_views(const fanin::mpi& comm, const Exec& object, std::uint64_t seed) {
@@ -142,6 +151,9 @@ void check_views(const fanin::mpi& comm, const Exec& object, std::uint64_t seed)
   EXPECT_EQ(fanin::reduce(object, fanin::over(comm, mine), sum), fanin::reduce(serial, data, sum)) << seed;
   EXPECT_TRUE(fanin::reduce("two", object, fanin::over(comm, backwards), sum, most) ==
               fanin::reduce(serial, data, sum, most))
+      << seed;
+  EXPECT_EQ(fanin::reduce(object, fanin::over(comm, mine), number_of_positive{}),
+            fanin::reduce(serial, all, number_of_positive{}))
       << seed;
   EXPECT_EQ(fanin::exact_dot(object, fanin::over(comm, mine), fanin::over(comm, backwards)),
             fanin::exact_dot(serial, all, all_backwards))

@@ -330,9 +330,7 @@ struct over<ranks_policy<Way, Range>> {
   template <class F, class Composite>
   static constexpr bool check_functor() {
     constexpr bool is_refused =
-        !Way::tells_bounds && is_md_range<Range> && []<class... R>(std::type_identity<composite<R...>>) {
-          return (tells_place<R> || ...);
-        }(std::type_identity<typename Composite::plain_type>{});
+        !Way::tells_bounds && is_md_range<Range> && tells_any_place<typename Composite::plain_type>;
     static_assert(!is_refused,
                   "fanin: over NCCL's ranks reducers that tell a place go over ranges of one dimension: range(exec, "
                   "first, last)");
@@ -387,10 +385,6 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
     if (!((&state_of(others) == &state) && ...)) {
       throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
     }
-    constexpr bool see_indices = (sees_index<Reducer> || ...);
-    static_assert(!see_indices || strided_rank<X> < 2,
-                  "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
-                  "first, last)");
     std::optional<std::int64_t> first = data.first();
     ((first = first ? first : others.first()), ...);
     const auto is_other = [&](const auto& one) { return one.first() && one.first() != first; };
@@ -398,9 +392,12 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
     std::exception_ptr refusal = data.refusal();
     ((refusal = refusal != nullptr ? refusal : others.refusal()), ...);
     const auto whole = detail::make_composite(reducers...);
-    const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(state, handle, name, label,
-                                                                                       whole, first.has_value());
-    if constexpr (see_indices) {
+    using composite_type = std::remove_const_t<decltype(whole)>;
+    static_assert(!tells_any_place<typename composite_type::plain_type> || strided_rank<X> < 2,
+                  "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
+                  "first, last)");
+    const typename Way::template call<Exec, composite_type> call(state, handle, name, label, whole, first.has_value());
+    if constexpr ((sees_index<Reducer> || ...)) {
       first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);
     }
     using part = part_of_elements<Exec, F, X, std::remove_cvref_t<decltype(others.elements())>...>;

@@ -37,6 +37,12 @@ struct places_of_part : R {
 template <class R, std::size_t Rank, iterate Order>
 inline constexpr bool tells_place<places_of_part<R, Rank, Order>> = true;
 
+/// Whether one of a call's reducers does.
+template <class Plain>
+inline constexpr bool tells_any_place = false;
+template <class... R>
+inline constexpr bool tells_any_place<composite<R...>> = (tells_place<R> || ...);
+
 template <class T>
 FANIN_FUNCTION constexpr value_index<T> numbered(const auto& places, const value_index<T>& acc) {
   return {acc.value, places.in_whole(acc.index)};
