@@ -210,6 +210,12 @@ void check_transforms(const fanin::mpi& comm, const Exec& object, std::uint64_t 
     EXPECT_EQ(given, fanin::transform_reduce(serial, whole_a, whole_strided, whole_b, product{}, sum)) << seed;
     EXPECT_TRUE(later.get() == two) << seed;
   }
+  // Given to one of them alone.
+  const auto from_thousand =
+      fanin::transform_reduce(object, fanin::over(comm, a), fanin::over(comm, b, part.begin + 1'000), product{}, least);
+  const auto from_zero = fanin::transform_reduce(serial, whole_a, whole_b, product{}, least);
+  EXPECT_EQ(from_thousand.value, from_zero.value) << seed;
+  EXPECT_EQ(from_thousand.index, n == 0 ? -1 : from_zero.index + 1'000) << seed;
 }
 
 /// A rank whose arrays do not fit each other, or begin at different indices, throws; the others learn of it.
