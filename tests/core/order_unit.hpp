@@ -88,6 +88,11 @@ void add_many(results& to, const fanin::serial& exec, const product<T>& f, std::
     fanin::parallel_reduce_into(out.data(), fanin::segments(exec, offsets), product_of_segment<T>{f}, reducer);
     add(n);
     to.add(fanin::parallel_reduce(fanin::md_range(exec, {n, m}), in_plane, reducer));
+    std::vector<std::int64_t> keys;
+    for (std::int64_t k = 0; k < n * m; ++k) keys.push_back(k / m);
+    std::vector<std::int64_t> to_keys(static_cast<std::size_t>(n));
+    fanin::parallel_reduce(fanin::runs_to(to_keys, out.data()), fanin::runs(exec, keys), f, reducer);
+    add(n);
   };
   (each(reducers), ...);
 }

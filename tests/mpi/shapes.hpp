@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include <fanin/batch.hpp>
 #include <fanin/buffer.hpp>
 #include <fanin/error.hpp>
 #include <fanin/exact_sum.hpp>
@@ -40,7 +41,31 @@ struct height_at {
   }
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return height(i, j, 7); }
 };
+/// A reducer of one's own, which sees numbers: the least one of a value that is negative. Several elements at once have
+/// numbers one behind the other, as those of a part of a box have not.
+struct first_negative {
+  struct least {
+    std::int64_t number;
+  };
+  using value_type = std::int64_t;
+  using accumulator_type = least;
+  using result_type = double;
+  FANIN_FUNCTION least identity() const { return {INT64_MAX}; }
+  FANIN_FUNCTION void fold(least& acc, std::int64_t value, std::int64_t n) const {
+    if (value < 0 && n < acc.number) acc.number = n;
+  }
+  FANIN_FUNCTION void fold_batch(least& acc, const fanin::span_batch<std::int64_t>& batch) const {
+    for (std::int64_t k = 0; k < batch.count; ++k) fold(acc, batch.values[k], batch.first + k);
+  }
+  FANIN_FUNCTION void join(least& into, const least& from) const {
+    into.number = into.number < from.number ? into.number : from.number;
+  }
+  FANIN_FUNCTION double result(const least& acc) const { return static_cast<double>(acc.number); }
+};
 /// g of finished(g, ...).
+struct halved {
+  FANIN_FUNCTION double operator()(double first) const { return first / 2; }
+};
 struct place_and_sum {
   template <std::size_t Rank>
   FANIN_FUNCTION std::int64_t operator()(const fanin::value_index<std::int64_t, fanin::md_index<Rank>>& least,
@@ -99,6 +124,10 @@ void check_places(const fanin::mpi& comm, const Exec& object, std::uint64_t seed
   out.copy_to(std::span<std::int64_t>(&given, 1));
   EXPECT_EQ(given, made) << seed;
   EXPECT_TRUE(later.get() == expected) << seed;
+  if (whole.size() > 0) {  // else the box that holds all parts is another one
+    const auto own = fanin::finished(halved{}, first_negative{});
+    EXPECT_EQ(fanin::parallel_reduce(part, f, own), fanin::parallel_reduce(whole, f, own)) << seed;
+  }
 }
 
 struct product {

@@ -67,18 +67,7 @@ TEST(ranks_shapes, boxes_far_away) {
             4 * size);
 }
 
-/// A reducer of one's own, which sees numbers: the least one of a value that is negative.
-struct first_negative {
-  using value_type = std::int64_t;
-  using accumulator_type = std::int64_t;
-  using result_type = double;
-  std::int64_t identity() const { return std::numeric_limits<std::int64_t>::max(); }
-  void fold(std::int64_t& acc, std::int64_t value, std::int64_t n) const {
-    if (value < 0 && n < acc) acc = n;
-  }
-  void join(std::int64_t& into, std::int64_t from) const { into = std::min(into, from); }
-  double result(std::int64_t acc) const { return static_cast<double>(acc); }
-};
+/// A reducer of one's own that begins as a built-in one, gets numbers all the same.
 struct own_min_loc : fanin::min_loc<std::int64_t> {};
 
 TEST(ranks_shapes, numbers_that_reducers_of_ones_own_get) {

@@ -11,7 +11,7 @@
 #include <fanin/axes.hpp>
 #include <fanin/buffer.hpp>
 #include <fanin/config.hpp>
-#include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_data.hpp>
 #include <fanin/detail/variant.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/md_range.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fanin/mpi/mpi.hpp>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -180,14 +181,15 @@ void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::sp
   check_rank_call(state, {"fanin::parallel_reduce", "", reducers, false, false});
   if (state.size == 1) return;
   const std::size_t rank = lower.size();
-  std::vector<std::int64_t> least(2 * rank, INT64_MAX);
+  std::array<std::int64_t, 2 * 6> least;  // of the lower bounds, and of the upper ones' complements
+  least.fill(INT64_MAX);
   for (std::size_t d = 0; d < rank && !is_empty; ++d) {
     least[d] = lower[d];
     least[rank + d] = ~upper[d];
   }
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN,
-                           state.ahead(), &request),
+  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least.data(), static_cast<int>(2 * rank), MPI_INT64_T, MPI_MIN, state.ahead(),
+                           &request),
             "MPI_Iallreduce");
   wait_for(request);
   const bool are_empty = least[0] == INT64_MAX;

@@ -133,7 +133,7 @@ auto over_elements(const typename backend<Exec>::handle_type& handle, const char
   return std::apply(over, arrays);
 }
 
-/// Whether X is over(communicator, xs), each rank's part of an array: see detail/ranks.hpp.
+/// Whether X is over(communicator, xs), each rank's part of an array: see detail/ranks_data.hpp.
 template <class X>
 inline constexpr bool is_ranks_data = false;
 template <class X>

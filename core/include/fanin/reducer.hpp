@@ -33,10 +33,10 @@
 ///   fold(acc&, value, index)   one element. Default: join(acc, accumulator_type(value))
 ///   result(const acc&)         -> result_type. Default: the accumulator itself
 ///
-/// accumulator_type and result_type are bitwise copyable (fanin::is_bitwise_copyable), assignable and
-/// default-constructible, on Kokkos aligned to 64 bytes at most; both may be of any size that fits a block's shared
-/// memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones through shared
-/// memory.
+/// accumulator_type and result_type are bitwise copyable (fanin::is_bitwise_copyable) and default-constructible, an
+/// accumulator also assignable, and on Kokkos aligned to 64 bytes at most; both may be of any size that fits a block's
+/// shared memory (40 KiB). On CUDA accumulators of up to 64 bytes travel through warp shuffles, larger ones through
+/// shared memory.
 ///
 /// A reducer may take several elements at once: see batch.hpp.
 namespace fanin {
@@ -156,8 +156,6 @@ struct check_reducer {
                     "fold(acc&, const value&, std::int64_t index), which gives nothing");
       static_assert(std::is_copy_constructible_v<accumulator> && std::is_copy_assignable_v<accumulator>,
                     "fanin: accumulator_type must be copyable and assignable: its values are handed on");
-      static_assert(std::is_copy_constructible_v<reducer_result_t<R>> && std::is_copy_assignable_v<reducer_result_t<R>>,
-                    "fanin: result_type must be copyable and assignable: it is written to its destination");
       static_assert(std::is_default_constructible_v<accumulator>,
                     "fanin: a reducer's accumulator_type must have a default constructor: backends make room for "
                     "several (a reducer whose accumulator is the value: the value_type)");

@@ -4,14 +4,11 @@
 #include <fanin/detail/needs_cxx20.hpp>
 
 #include <complex>
-#include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <fanin/detail/ranks.hpp>
-#include <fanin/error.hpp>
+#include <fanin/detail/ranks_data.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/exact_sum.hpp>
 

@@ -20,18 +20,23 @@
 /// counts those of the box that holds all parts, in the same order.
 namespace fanin::detail {
 
-/// R, a reducer that tells places, of a part.
-template <class R, std::size_t Rank, iterate Order>
-struct places_of_part : R {
+/// A part's box in that of the whole.
+template <std::size_t Rank, iterate Order>
+struct part_of_box {
   md_shape<Rank, Order> part;
   md_shape<Rank, Order> whole;
 
-  constexpr places_of_part(const R& reducer, const md_shape<Rank, Order>& of_part,
-                           const md_shape<Rank, Order>& of_whole)
-      : R{reducer}, part{of_part}, whole{of_whole} {}
+  /// The number in the whole of the index that has the number n in the part.
+  FANIN_FUNCTION constexpr std::int64_t in_whole(std::int64_t n) const { return whole.number_of(part.index_of(n)); }
+};
+
+/// R, a reducer that tells places, of a part.
+template <class R, std::size_t Rank, iterate Order>
+struct places_of_part : R {
+  part_of_box<Rank, Order> box;
 
   FANIN_FUNCTION constexpr std::int64_t in_whole(std::int64_t n) const {
-    return n == no_index ? no_index : whole.number_of(part.index_of(n));
+    return n == no_index ? no_index : box.in_whole(n);
   }
 };
 template <class R, std::size_t Rank, iterate Order>
@@ -63,16 +68,11 @@ struct handed_over<places_of_part<R, Rank, Order>> : places_of_part<R, Rank, Ord
 /// R, a reducer of one's own that sees indices: the numbers of the whole.
 template <class R, std::size_t Rank, iterate Order>
 struct counted_in_whole : R {
-  md_shape<Rank, Order> part;
-  md_shape<Rank, Order> whole;
-
-  constexpr counted_in_whole(const R& reducer, const md_shape<Rank, Order>& of_part,
-                             const md_shape<Rank, Order>& of_whole)
-      : R{reducer}, part{of_part}, whole{of_whole} {}
+  part_of_box<Rank, Order> box;
 
   template <class State>
   FANIN_FUNCTION constexpr void fold(State& state, const reducer_value_t<R>& value, std::int64_t n) const {
-    R::fold(state, value, whole.number_of(part.index_of(n)));
+    R::fold(state, value, box.in_whole(n));
   }
   /// Whose elements have numbers one behind the other.
   template <class State, class Batch>
@@ -80,12 +80,12 @@ struct counted_in_whole : R {
 };
 
 template <class R, std::size_t Rank, iterate Order>
-constexpr auto placed_in_part(const R& reducer, const md_shape<Rank, Order>& part, const md_shape<Rank, Order>& whole) {
+constexpr auto placed_in(const part_of_box<Rank, Order>& box, const R& reducer) {
   if constexpr (tells_place<R>) {
-    return places_of_part<R, Rank, Order>{reducer, part, whole};
+    return places_of_part<R, Rank, Order>{reducer, box};
   } else if constexpr (sees_index<R>) {
     static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer that sees indices of an md_range is not final");
-    return counted_in_whole<R, Rank, Order>{reducer, part, whole};
+    return counted_in_whole<R, Rank, Order>{reducer, box};
   } else {
     return reducer;
   }
@@ -93,16 +93,14 @@ constexpr auto placed_in_part(const R& reducer, const md_shape<Rank, Order>& par
 
 /// The reducers as one, which gives indices of the whole.
 template <std::size_t Rank, iterate Order, class... R>
-constexpr auto make_composite_of_part(const md_shape<Rank, Order>& part, const md_shape<Rank, Order>& whole,
-                                      const R&... reducers) {
-  return detail::make_md_composite(whole, detail::placed_in_part(reducers, part, whole)...);
+constexpr auto make_composite_of_part(const part_of_box<Rank, Order>& box, const R&... reducers) {
+  return detail::make_md_composite(box.whole, detail::placed_in(box, reducers)...);
 }
 template <std::size_t Rank, iterate Order, class G, class... R>
-constexpr auto make_composite_of_part(const md_shape<Rank, Order>& part, const md_shape<Rank, Order>& whole,
-                                      const finished_reducers<G, R...>& finished) {
+constexpr auto make_composite_of_part(const part_of_box<Rank, Order>& box, const finished_reducers<G, R...>& finished) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return detail::make_md_composite(
-        whole, fanin::finished(finished.g, detail::placed_in_part(get<I>(finished.reducers), part, whole)...));
+    return detail::make_md_composite(box.whole,
+                                     fanin::finished(finished.g, detail::placed_in(box, get<I>(finished.reducers))...));
   }(std::index_sequence_for<R...>{});
 }
 

@@ -56,54 +56,54 @@ inline constexpr bool is_rounded = std::is_floating_point_v<T>;
 template <class T>
 inline constexpr bool is_rounded<std::complex<T>> = std::is_floating_point_v<T>;
 
-/// sum and prod, R, whose accumulators are rounded.
-template <class R>
-struct as_written;
-template <class T, class Acc>
-struct as_written<sum<T, Acc>> : sum<T, Acc> {
-  constexpr void join(Acc& into, const Acc& from) const {
-    sum<T, Acc>::join(into, from);
-    if constexpr (may_reorder) host::round_here(into);
-  }
-  constexpr void fold(Acc& into, const T& value, std::int64_t) const {
-    auto given = static_cast<Acc>(value);
-    host::round_here(given);
-    join(into, given);
-  }
-};
-template <class T, class Acc>
-struct as_written<prod<T, Acc>> : prod<T, Acc> {
-  constexpr void join(Acc& into, const Acc& from) const {
-    if constexpr (is_std_complex<Acc>) {
-      const auto x = std::bit_cast<complex_parts<Acc>>(into);
-      const auto y = std::bit_cast<complex_parts<Acc>>(from);
-      auto of_reals = x.real * y.real;
-      auto of_imaginaries = x.imaginary * y.imaginary;
-      auto crossed = x.real * y.imaginary;
-      auto crossed_back = x.imaginary * y.real;
-      host::round_here(of_reals);
-      host::round_here(of_imaginaries);
-      host::round_here(crossed);
-      host::round_here(crossed_back);
-      into = std::bit_cast<Acc>(complex_parts<Acc>{of_reals - of_imaginaries, crossed + crossed_back});
-    } else {
-      prod<T, Acc>::join(into, from);
-    }
-    if constexpr (may_reorder) host::round_here(into);
-  }
-  constexpr void fold(Acc& into, const T& value, std::int64_t) const {
-    auto given = static_cast<Acc>(value);
-    host::round_here(given);
-    join(into, given);
-  }
-};
-
+/// sum and prod whose accumulators are rounded.
 template <class R>
 inline constexpr bool has_roundings = false;
 template <class T, class Acc>
 inline constexpr bool has_roundings<sum<T, Acc>> = is_rounded<Acc>;
 template <class T, class Acc>
 inline constexpr bool has_roundings<prod<T, Acc>> = is_rounded<Acc>;
+/// Whether a step of R's is several multiplications and additions.
+template <class R>
+inline constexpr bool multiplies_parts = false;
+template <class T, class Acc>
+inline constexpr bool multiplies_parts<prod<T, Acc>> = is_std_complex<Acc>;
+
+template <class Acc>
+constexpr void multiply_in_steps(Acc& into, const Acc& from) {
+  const auto x = std::bit_cast<complex_parts<Acc>>(into);
+  const auto y = std::bit_cast<complex_parts<Acc>>(from);
+  auto of_reals = x.real * y.real;
+  auto of_imaginaries = x.imaginary * y.imaginary;
+  auto crossed = x.real * y.imaginary;
+  auto crossed_back = x.imaginary * y.real;
+  host::round_here(of_reals);
+  host::round_here(of_imaginaries);
+  host::round_here(crossed);
+  host::round_here(crossed_back);
+  into = std::bit_cast<Acc>(complex_parts<Acc>{of_reals - of_imaginaries, crossed + crossed_back});
+}
+
+/// R, one that has roundings, step by step.
+template <class R>
+struct as_written : R {
+  using accumulator_type = reducer_accumulator_t<R>;
+
+  constexpr void join(accumulator_type& into, const accumulator_type& from) const {
+    if constexpr (multiplies_parts<R>) {
+      host::multiply_in_steps(into, from);
+    } else {
+      R::join(into, from);
+    }
+    if constexpr (may_reorder) host::round_here(into);
+  }
+  constexpr void fold(accumulator_type& into, const reducer_value_t<R>& value, std::int64_t) const {
+    auto given = static_cast<accumulator_type>(value);
+    host::round_here(given);
+    join(into, given);
+  }
+};
+
 template <class R>
 inline constexpr bool is_as_written = false;
 template <class R>
@@ -129,9 +129,10 @@ constexpr auto as_written_of(const composite<R...>& c) {
   });
 }
 
-/// Whether values that f gives are kept in an array, and then taken by a loop that may take several at once.
+/// Whether values that f gives are kept in an array, which nobody clears before, and then taken by a loop that may take
+/// several at once.
 template <class Value>
-inline constexpr bool is_kept = std::is_arithmetic_v<Value> || is_std_complex<Value>;
+inline constexpr bool is_kept = std::is_arithmetic_v<Value>;
 template <class... Value>
 inline constexpr bool is_kept<tuple<Value...>> = (is_kept<Value> && ...);
 template <class F, class Composite>
@@ -141,17 +142,14 @@ template <class F, class... R>
 inline constexpr bool is_kept_for<F, composite<R...>> =
     is_kept<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>>;
 
+/// What takes a kept value: a step that is one operation cannot be contracted with what gave it.
 template <class R>
 constexpr const R& in_a_loop(const R& reducer) {
   return reducer;
 }
-template <class T, class Acc>
-constexpr const sum<T, Acc>& in_a_loop(const as_written<sum<T, Acc>>& reducer) {
-  return reducer;
-}
-template <class T, class Acc>
-  requires(!is_std_complex<Acc>)
-constexpr const prod<T, Acc>& in_a_loop(const as_written<prod<T, Acc>>& reducer) {
+template <class R>
+  requires(!multiplies_parts<R>)
+constexpr const R& in_a_loop(const as_written<R>& reducer) {
   return reducer;
 }
 

@@ -10,6 +10,7 @@
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/segments_functor.hpp>
+#include <fanin/detail/unrolled.hpp>
 #include <fanin/host/as_written.hpp>
 #include <fanin/host/fold.hpp>
 

@@ -22,6 +22,7 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_data.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/md_index.hpp>
@@ -439,10 +440,9 @@ auto over(const mpi& comm, const Range& range) {
 /// communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of them or alike,
 /// or, without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
 /// reducer folds indices; in 2 dimensions and more they count in the order of C's arrays, and built-in reducers that
-/// tell a place are refused. A part whose last index is 2^63 - 1 or
-/// more throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device
-/// get(); a view itself is copied. On fanin::cuda a unit that no CUDA compiler reads
-/// has what is precompiled, but for reducers that fold indices.
+/// tell a place are refused. A part that is no array, or whose last index is 2^63 - 1 or more, throws invalid_argument,
+/// as a part does. The elements outlive the call, and of an _async form on a device get(); a view itself is copied. On
+/// fanin::cuda a unit that no CUDA compiler reads has what is precompiled, but for reducers that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };

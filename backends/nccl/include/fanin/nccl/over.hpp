@@ -17,6 +17,7 @@
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_data.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/nccl/exchange.hpp>
