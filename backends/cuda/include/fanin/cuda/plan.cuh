@@ -244,27 +244,32 @@ struct one_round {
 /// blocks of 512 and as many loads in flight, and the first warp of the watching block can take them all. On an H200,
 /// behind another kernel, with cold caches: 2^21 floats 4.47 us with 132 blocks of 512 threads, 4.52 with 132 of 1024,
 /// 4.59 with 256 of 512; 2^22 floats 6.46, 6.28 and 6.38; 2^22 doubles 10.39, 9.98 and 10.07; products of 2^21 doubles
-/// 13.63, 10.05 and 10.12. From 2^23 doubles on more blocks are as fast.
+/// 13.63, 10.05 and 10.12. From 2^23 doubles on more blocks are as fast, where those of the launch before and of this
+/// one fit beside each other: where they do not, a multiprocessor that is done early takes more than its share. The
+/// least of 2^23 doubles, of whose blocks three fit, took 22.4 us with two blocks of 512 in graphs, 17.5 with one of
+/// 1024.
 struct one_block_a_multiprocessor {
   static constexpr int threads = 512;
   static constexpr int most_half_rounds = 5;
   static constexpr int most_threads = 1024;
   static constexpr int most_rounds = 4;
+  static constexpr int most_rounds_where_few_fit = 8;
   /// What was measured. Of smaller elements a thread has more to do for each load.
   static constexpr std::size_t least_element_bytes = 4;
 
   /// 0: others.
-  static int block_size(std::int64_t units, std::int64_t in_flight, int multiprocessors) {
+  static int block_size(std::int64_t units, std::int64_t in_flight, int multiprocessors, bool few_fit) {
+    const std::int64_t rounds = few_fit ? most_rounds_where_few_fit : most_rounds;
     if (2 * units <= std::int64_t{most_half_rounds} * threads * in_flight * multiprocessors) return threads;
-    if (units <= std::int64_t{most_rounds} * most_threads * in_flight * multiprocessors) return most_threads;
+    if (units <= rounds * most_threads * in_flight * multiprocessors) return most_threads;
     return 0;
   }
 };
 
 /// Fewer or smaller blocks for few elements, as `measured` says. `full_grid(blocks_per_sm)` is the grid of so many.
 template <class Strategy, class Composite, class Source, class FullGrid>
-void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, const cuda_grid_tuning& measured,
-                     const FullGrid& full_grid) {
+void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, int resident_blocks,
+                     const cuda_grid_tuning& measured, const FullGrid& full_grid) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool has_few_threads = finishes_in_spill<Strategy, Composite>;
   constexpr std::int64_t in_flight =
@@ -278,8 +283,9 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, c
   // Another block size would want other shared memory, where that goes by threads.
   const bool is_default_block = launch.block_size == recipe.block_size && recipe.memory != cuda_stage::memory::shared;
   const bool chooses_blocks = Source::has_vectors && is_default_block && measured.lone_block_size != 0;
+  const bool few_fit = resident_blocks < 2 * measured.few_blocks_per_sm;
   const int block_size_of_one = Source::value_size >= one_block_a_multiprocessor::least_element_bytes
-                                    ? one_block_a_multiprocessor::block_size(units, in_flight, multiprocessors)
+                                    ? one_block_a_multiprocessor::block_size(units, in_flight, multiprocessors, few_fit)
                                     : 0;
   if (is_default_block && units <= measured.lone_block_size * in_flight_alone) {
     launch.block_size = one_round::lone_block_size(units, in_flight_alone);
@@ -334,7 +340,8 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   plan.largest_grid = full_grid(tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm);
   plan.launch.grid_size = at_most(blocks);
   if (leaves_blocks_open(tuning) && recipe.thread == cuda_stage::thread::vectorised) {
-    plan_few_blocks<Strategy, Composite, Source>(plan, units, multiprocessors, measured, full_grid);
+    plan_few_blocks<Strategy, Composite, Source>(plan, units, multiprocessors, facts.resident_blocks, measured,
+                                                 full_grid);
   }
   plan.launch.grid_size = at_most((plan.launch.grid_size + cluster_size - 1) / cluster_size * cluster_size);
 }
