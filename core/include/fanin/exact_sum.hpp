@@ -15,6 +15,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/detail/complex_parts.hpp>
 #include <fanin/detail/exact_gathering.hpp>
+#include <fanin/detail/exact_part.hpp>
 #include <fanin/detail/exact_window.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
@@ -43,6 +44,8 @@ struct exact_reducer {
       Accumulator canonical;
       canonical.merge(acc);
       return canonical;
+    } else if constexpr (is_of_accumulator<Result, Accumulator>) {
+      return {{}, &acc};
     } else {
       return acc.template value_as<Result>();
     }
@@ -175,6 +178,8 @@ struct exact_complex_sum {
       accumulator_type canonical;
       join(canonical, acc);
       return canonical;
+    } else if constexpr (is_of_accumulator<Result, accumulator_type>) {
+      return {{}, &acc};
     } else {
       return std::bit_cast<result_type>(parts{acc.real.template value_as<F>(), acc.imaginary.template value_as<F>()});
     }
@@ -234,7 +239,7 @@ struct exact_sum {
 };
 
 template <detail::exact_element T, class Result>
-  requires(detail::exact_element<Result> || std::same_as<Result, exact_accumulator>)
+  requires(detail::exact_element<Result> || detail::is_of_accumulator<Result, exact_accumulator>)
 struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::bins_of_sum<T>, Result> {
   using value_type = T;
   using typename detail::exact_reducer<exact_accumulator, detail::bins_of_sum<T>, Result>::thread_state;
@@ -254,7 +259,8 @@ struct exact_sum<T, Result> : detail::exact_reducer<exact_accumulator, detail::b
 };
 
 template <detail::exact_element F, class Result>
-  requires(std::same_as<Result, std::complex<F>> || std::same_as<Result, detail::exact_complex_accumulator>)
+  requires(std::same_as<Result, std::complex<F>> ||
+           detail::is_of_accumulator<Result, detail::exact_complex_accumulator>)
 struct exact_sum<std::complex<F>, Result> : detail::exact_complex_sum<F, Result> {};
 
 template <class T, class Result>

@@ -51,7 +51,7 @@ struct exact_gathering_by : gathering_with_partials<State, Partial> {
     return held.is_in_spill != 0;
   }
   template <class R>
-  FANIN_FUNCTION static auto result(const R& r, const partial& held) {
+  FANIN_FUNCTION static typename R::result_type result(const R& r, const partial& held) {
     using result_type = typename R::result_type;
     if constexpr (std::same_as<result_type, Accumulator>) {
       partial copy = held;
@@ -134,7 +134,7 @@ struct exact_complex_gathering_by
     return (held.real.is_in_spill | held.imaginary.is_in_spill) != 0;
   }
   template <class R>
-  FANIN_FUNCTION static auto result(const R& r, const partial& held) {
+  FANIN_FUNCTION static typename R::result_type result(const R& r, const partial& held) {
     if constexpr (std::same_as<typename R::result_type, accumulator>) {
       partial copy = held;
       accumulator acc;

@@ -27,6 +27,11 @@ struct exact_limbs {
   std::int16_t unit = 0;         ///< of what a block drained; lanes that hold nothing have none, and are never lane 0
   std::int16_t is_in_spill = 0;  ///< whether something is not here but in an accumulator
 
+  FANIN_FUNCTION bool is_zero() const {
+    std::uint32_t any = 0;
+    unrolled<Limbs>([&](int k) { any |= limb[k]; });
+    return any == 0;
+  }
   /// The unit, if there is anything of it.
   FANIN_FUNCTION std::int32_t scale() const {
     if constexpr (HoldsAll) return 0;
@@ -122,11 +127,6 @@ struct exact_limbs {
   }
 
  private:
-  FANIN_FUNCTION bool is_zero() const {
-    std::uint32_t any = 0;
-    unrolled<Limbs>([&](int k) { any |= limb[k]; });
-    return any == 0;
-  }
   FANIN_FUNCTION std::int32_t last() const { return static_cast<std::int32_t>(limb[Limbs - 1]); }
   /// Within -2^bits .. 2^bits - 1.
   FANIN_FUNCTION static bool is_within(std::int32_t value, int bits) { return (value ^ value >> 31) >> bits == 0; }

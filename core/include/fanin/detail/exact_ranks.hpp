@@ -22,22 +22,25 @@ inline constexpr bool hands_over_words<exact_sum<T, Result>> = true;
 template <exact_element T, class Result>
 inline constexpr bool hands_over_words<exact_product_sum<T, Result>> = true;
 
+/// The same sum as another result.
+template <class Other, exact_element T, class Result>
+constexpr exact_sum<T, Other> exact_with_result(const exact_sum<T, Result>&) {
+  return {};
+}
+template <class Other, exact_element F, class Result>
+constexpr exact_sum<std::complex<F>, Other> exact_with_result(const exact_sum<std::complex<F>, Result>&) {
+  return {};
+}
+template <class Other, exact_element T, class Result>
+constexpr exact_product_sum<T, Other> exact_with_result(const exact_product_sum<T, Result>&) {
+  return {};
+}
+
 /// What ranks hand over is what exact sums can give.
-template <exact_element T, class Result>
-struct reducer_of_part<exact_sum<T, Result>> {
-  static constexpr exact_sum<T, exact_accumulator> of(const exact_sum<T, Result>&) { return {}; }
-};
-template <exact_element F, class Result>
-struct reducer_of_part<exact_sum<std::complex<F>, Result>> {
-  static constexpr exact_sum<std::complex<F>, exact_complex_accumulator> of(const exact_sum<std::complex<F>, Result>&) {
-    return {};
-  }
-};
-template <exact_element T>
-struct reducer_of_part<exact_product_sum<T>> {
-  static constexpr auto of(const exact_product_sum<T>&) {
-    return exact_product_sum<T, reducer_accumulator_t<exact_product_sum<T>>>{};
-  }
+template <class R>
+  requires(hands_over_words<R>)
+struct reducer_of_part<R> {
+  static constexpr auto of(const R& r) { return exact_with_result<reducer_accumulator_t<R>>(r); }
 };
 
 template <exact_element T, class Exec, class F, class Way, class X, class... Y>

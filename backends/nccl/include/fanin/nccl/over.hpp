@@ -168,7 +168,7 @@ class call_over_nccl {
       detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
     }
     try {
-      launch(detail::finished_part(exchange, detail::reducers_of_part(composite_.plain())));
+      launch(detail::finished_part(exchange, peer_message<plain_type>::reducers_of_part(composite_.plain())));
     } catch (...) {
       failure = std::current_exception();
       exchange.destination = {};  // this rank throws

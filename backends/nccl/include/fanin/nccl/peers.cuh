@@ -23,44 +23,51 @@
 /// none later, and a slot's units have been taken when they are written again.
 namespace fanin::detail {
 
-/// What a rank sends of one accumulator, as 32-bit words, and what it does with another one's.
-template <class Accumulator>
+/// What a rank sends for a reducer, as 32-bit words, and what it makes of all ranks': accumulators, as they are.
+template <class R>
 struct sent_accumulator {
-  static constexpr int most_words = static_cast<int>((sizeof(Accumulator) + 3) / 4);
+  using accumulator = reducer_accumulator_t<R>;
+  using joined_type = accumulator;
+  static constexpr int most_words = static_cast<int>((sizeof(accumulator) + 3) / 4);
 
-  __device__ static int put(const Accumulator& value, std::uint32_t* words) {
+  /// Whose result of the part is sent.
+  static constexpr auto reducer(const R& r) { return reducer_of_part<R>::of(r); }
+  __device__ static int put(const accumulator& value, std::uint32_t* words) {
     std::uint32_t settled[most_words] = {};
     settled_words(value, settled);
     memcpy(words, settled, sizeof(settled));
     return most_words;
   }
-  template <class R>
-  __device__ static int take(const R& reducer, Accumulator& into, const std::uint32_t* words, bool is_first) {
+  __device__ static joined_type nothing(const R& r) { return r.identity(); }
+  __device__ static int take(const R& r, joined_type& into, const std::uint32_t* words, bool is_first) {
     if (is_first) {
-      memcpy(static_cast<void*>(&into), words, sizeof(Accumulator));
+      memcpy(static_cast<void*>(&into), words, sizeof(accumulator));
     } else {
-      Accumulator other = into;
-      memcpy(static_cast<void*>(&other), words, sizeof(Accumulator));
-      reducer.join(into, other);
+      accumulator other = into;
+      memcpy(static_cast<void*>(&other), words, sizeof(accumulator));
+      r.join(into, other);
     }
     return most_words;
   }
+  __device__ static reducer_result_t<R> result(const R& r, joined_type& joined) {
+    return detail::result_value(r, joined);
+  }
 };
 
-/// How R's are sent: as they are, or as nccl/exact.hpp has it.
+/// As nccl/exact.hpp has it of exact sums.
 template <class R>
 struct sent_by {
-  using type = sent_accumulator<reducer_accumulator_t<R>>;
+  using type = sent_accumulator<R>;
 };
 template <class R>
 using sent = typename sent_by<R>::type;
 
-/// A word that says how many there are, twice, and whether the rank has failed; and what accumulators send.
+/// A word that says how many there are, twice, and whether the rank has failed; and what is sent for each reducer.
 template <class Plain>
 struct peer_message;
 template <class... R>
 struct peer_message<composite<R...>> {
-  using accumulators = typename composite<R...>::accumulator_type;
+  using joined_type = tuple<typename sent<R>::joined_type...>;
 
   static constexpr int most_words = 1 + (sent<R>::most_words + ...);
   static constexpr int most_units = (most_words + 2) / 3;
@@ -71,19 +78,40 @@ struct peer_message<composite<R...>> {
   static FANIN_FUNCTION constexpr int units_of(std::uint32_t first_word) {
     return static_cast<int>((first_word / 2 + 2) / 3);
   }
-  __device__ static void put(const accumulators& values, std::uint32_t failed, std::uint32_t* words) {
-    int at = 1;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((at += sent<R>::put(get<I>(values), words + at)), ...);
-    }(std::index_sequence_for<R...>{});
-    words[0] = static_cast<std::uint32_t>(at) * 2 + failed;
+  static auto reducers_of_part(const composite<R...>& c) {
+    return c.changed([]<class Reducer>(auto, const Reducer& r) { return sent<Reducer>::reducer(r); });
   }
-  template <class Composite>
-  __device__ static void take(const Composite& c, accumulators& into, const std::uint32_t* words, bool is_first) {
+  template <class... Value>
+  __device__ static void put(std::uint32_t* words, const Value&... values) {
+    int at = 1;
+    ((at += sent<R>::put(values, words + at)), ...);
+    end(words, at, 0);
+  }
+  __device__ static void put_failure(std::uint32_t* words) { end(words, 1, 1); }
+  __device__ static joined_type nothing(const composite<R...>& c) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return joined_type{{{sent<R>::nothing(get<I>(c.reducers))}...}};
+    }(std::index_sequence_for<R...>{});
+  }
+  __device__ static void take(const composite<R...>& c, joined_type& into, const std::uint32_t* words, bool is_first) {
     int at = 1;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((at += sent<R>::take(get<I>(c.reducers), get<I>(into), words + at, is_first)), ...);
     }(std::index_sequence_for<R...>{});
+  }
+  template <class Composite>
+  __device__ static auto result(const Composite& c, joined_type& joined) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return c.of_results(sent<R>::result(get<I>(c.reducers), get<I>(joined))...);
+    }(std::index_sequence_for<R...>{});
+  }
+
+ private:
+  /// The last unit is whole.
+  __device__ static void end(std::uint32_t* words, int count, std::uint32_t failed) {
+    words[0] = static_cast<std::uint32_t>(count) * 2 + failed;
+    words[count] = 0;
+    words[count + 1] = 0;
   }
 };
 
@@ -139,7 +167,9 @@ class peer_exchange {
       }
       if (given_up_) return false;
 #pragma unroll
-      for (int k = 0; k < at_once; ++k) memcpy(word + 3 * (first + k), unit[k].payload, sizeof(unit[k].payload));
+      for (int k = 0; k < at_once; ++k) {
+        for (int i = 0; i < 3; ++i) word[3 * (first + k) + i] = unit[k].payload[i];
+      }
     }
     return true;
   }
@@ -188,30 +218,35 @@ struct peer_answer {
   alignas(nccl_answer<Result>) unsigned char bytes[sizeof(nccl_answer<Result>)];
 };
 
-/// What finishes a part where ranks reach each other's memory: g of finished(g, ...), whose arguments are a part's
-/// accumulators. What it gives is for the host; device memory it writes itself, since a result may not come.
+/// What finishes a part where ranks reach each other's memory: g of finished(g, ...), whose arguments are what a part
+/// sends. What it gives is for the host; device memory it writes itself, since a result may not come.
 template <class Composite>
 struct exchange_of_peers {
   using result_type = typename Composite::result_type;
-  using accumulators = typename Composite::plain_type::accumulator_type;
+  using message = peer_message<typename Composite::plain_type>;
 
   Composite c;
   nccl_peers peers;
   nccl_destination<result_type> destination;  ///< its mailbox is not used
 
-  template <class... Accumulator>
-  __device__ peer_answer<result_type> operator()(const Accumulator&... own) const {
-    return exchanged({{{own}...}}, 0);
+  template <class... Value>
+  __device__ peer_answer<result_type> operator()(const Value&... own) const {
+    return exchanged([&](std::uint32_t* words) { message::put(words, own...); });
   }
-  __device__ peer_answer<result_type> exchanged(const accumulators& own, std::uint32_t own_failed) const {
-    using message = peer_message<typename Composite::plain_type>;
+  __device__ void fail() const {
+    exchanged([](std::uint32_t* words) { message::put_failure(words); });
+  }
+
+ private:
+  template <class Put>
+  __device__ peer_answer<result_type> exchanged(const Put& put) const {
     peer_exchange exchange(peers);
-    std::uint32_t mine[message::room] = {};
+    std::uint32_t mine[message::room];
     std::uint32_t other[message::room];
-    message::put(own, own_failed, mine);
+    put(mine);
     exchange.send<message>(mine);
-    accumulators joined = c.identity();
-    std::uint64_t failed = own_failed;
+    auto joined = message::nothing(c);
+    std::uint64_t failed = 0;
 #pragma unroll 1
     for (int rank = 0; rank < peers.size; ++rank) {
       const bool is_own = rank == peers.rank;
@@ -229,7 +264,7 @@ struct exchange_of_peers {
     auto& answer = reinterpret_cast<nccl_answer<result_type>&>(bytes);
     answer.failed = failed;
     if (failed == 0) {
-      answer.result = c.result(joined);
+      answer.result = message::result(c, joined);
       if (destination.out != nullptr) *destination.out = answer.result;
     } else if (destination.failures != nullptr) {
       *static_cast<volatile std::uint64_t*>(destination.failures) = failed;
@@ -246,7 +281,7 @@ constexpr finished_composite<G, Reducer...> finished_part(const G& g, const comp
 /// A rank whose part failed says so.
 template <class Composite>
 __global__ void __launch_bounds__(32) send_failure_kernel(const exchange_of_peers<Composite> exchange) {
-  if (threadIdx.x == 0) exchange.exchanged(exchange.c.identity(), part_failed);
+  if (threadIdx.x == 0) exchange.fail();
 }
 template <class Composite>
 void launch_failure(cuda_session& session, const exchange_of_peers<Composite>& exchange) {

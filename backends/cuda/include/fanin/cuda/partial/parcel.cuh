@@ -10,6 +10,7 @@
 #include <fanin/cuda/partial/block_task.cuh>
 #include <fanin/cuda/partial/spill.cuh>
 #include <fanin/cuda/thread/gather.cuh>
+#include <fanin/detail/exact_part.hpp>
 #include <fanin/reducer.hpp>
 #include <fanin/tuple.hpp>
 
@@ -141,7 +142,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   /// Whether a result is an accumulator that is made by atomics: in the spill, since a thread's own memory takes none.
   template <std::size_t K>
   static constexpr bool is_deposited =
-      std::is_same_v<reducer_result_t<reducer_type<K>>, reducer_accumulator_t<reducer_type<K>>> && !drains_block<K>;
+      is_of_accumulator<reducer_result_t<reducer_type<K>>, reducer_accumulator_t<reducer_type<K>>> && !drains_block<K>;
 
   template <std::size_t K>
   __device__ __forceinline__ void combine_one(index<K>, [[maybe_unused]] unsigned warps) {

@@ -17,6 +17,7 @@
 #include <fanin/cuda/reducer/columns/thread_columns.cuh>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/exact_gathering.hpp>
+#include <fanin/detail/exact_part.hpp>
 #include <fanin/detail/unrolled.hpp>
 #include <fanin/exact_sum.hpp>
 
@@ -39,13 +40,16 @@ struct exact_gathering_in_columns : exact_gathering_by<Accumulator, State, typen
   static constexpr bool drains_block = true;
   static constexpr bool loads_ahead = State::loads_ahead;
   template <class R>
-  FANIN_FUNCTION static auto result(const R& r, const typename State::limbs& held) {
-    if constexpr (std::same_as<typename R::result_type, Accumulator>) {
+  FANIN_FUNCTION static typename R::result_type result(const R& r, const typename State::limbs& held) {
+    using result_type = typename R::result_type;
+    if constexpr (std::same_as<result_type, Accumulator>) {
       Accumulator own;
       held.add_to(own);
       return r.result(own);
+    } else if constexpr (is_of_accumulator<result_type, Accumulator>) {
+      return result_type{held};
     } else {
-      return held.template rounded<typename R::result_type>();
+      return held.template rounded<result_type>();
     }
   }
 };
@@ -86,12 +90,27 @@ struct complex_columns {
 };
 template <exact_element F, class Real, class Imaginary>
 struct exact_complex_gathering_in_columns : exact_complex_gathering_by<F, complex_columns<Real, Imaginary>, Real> {
+  using base = exact_complex_gathering_by<F, complex_columns<Real, Imaginary>, Real>;
   static constexpr bool drains_block = true;
+  template <class R>
+  FANIN_FUNCTION static typename R::result_type result(const R& r, const typename base::partial& held) {
+    using result_type = typename R::result_type;
+    if constexpr (std::same_as<result_type, exact_complex_accumulator>) {
+      exact_complex_accumulator own;
+      held.real.add_to(own.real);
+      held.imaginary.add_to(own.imaginary);
+      return r.result(own);
+    } else if constexpr (is_of_accumulator<result_type, exact_complex_accumulator>) {
+      return result_type{held};
+    } else {
+      return base::result(r, held);
+    }
+  }
 };
 
 /// An exact sum of complex numbers, whose parts go into two states.
-template <exact_element F, class Real, class Imaginary>
-struct exact_complex_in_columns : exact_sum<std::complex<F>> {
+template <exact_element F, class Result, class Real, class Imaginary>
+struct exact_complex_in_columns : exact_sum<std::complex<F>, Result> {
   using value_type = std::complex<F>;
   using gathering = exact_complex_gathering_in_columns<F, Real, Imaginary>;
   using thread_state = complex_columns<Real, Imaginary>;
@@ -107,7 +126,7 @@ struct exact_complex_in_columns : exact_sum<std::complex<F>> {
  private:
   template <int Count>
   FANIN_FUNCTION static void add(thread_state& state, const value_type* values) {
-    typename exact_sum<std::complex<F>>::template separated<Count> parts(values);
+    typename exact_sum<std::complex<F>, Result>::template separated<Count> parts(values);
     state.real.add(parts.real);
     state.imaginary.add(parts.imaginary);
   }
@@ -128,18 +147,18 @@ template <exact_element T, class Result, class... Before>
 struct in_columns<exact_sum<T, Result>, column_states<Before...>> {
   using type = exact_in_columns<exact_sum<T, Result>, columns_of_sum<T, Before...>>;
 };
-template <exact_element T, class... Before>
-struct in_columns<exact_product_sum<T>, column_states<Before...>> {
-  using type = exact_in_columns<exact_product_sum<T>, columns_of_products<T, Before...>>;
+template <exact_element T, class Result, class... Before>
+struct in_columns<exact_product_sum<T, Result>, column_states<Before...>> {
+  using type = exact_in_columns<exact_product_sum<T, Result>, columns_of_products<T, Before...>>;
 };
 /// Two columns of doubles a thread would leave room for half of the threads.
 template <exact_element F, class... Before>
 using columns_of_part =
     lane_columns<std::conditional_t<std::same_as<F, float>, floats_in_pieces, sums_of_doubles>, Before...>;
-template <exact_element F, class... Before>
-struct in_columns<exact_sum<std::complex<F>>, column_states<Before...>> {
+template <exact_element F, class Result, class... Before>
+struct in_columns<exact_sum<std::complex<F>, Result>, column_states<Before...>> {
   using real = columns_of_part<F, Before...>;
-  using type = exact_complex_in_columns<F, real, columns_of_part<F, Before..., real>>;
+  using type = exact_complex_in_columns<F, Result, real, columns_of_part<F, Before..., real>>;
 };
 
 template <class R>
