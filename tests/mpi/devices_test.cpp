@@ -325,6 +325,32 @@ TEST_F(devices, results_that_come_later) {
   }
 }
 
+/// Ranks that wait for a call's result, and ranks that are in the next call, over another communicator, and have yet to
+/// begin that one's exchange.
+TEST_F(devices, a_call_that_waits_while_another_one_is_under_way) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const fanin::mpi other(MPI_COMM_WORLD);
+  for (std::uint64_t draw = first_seed(); draw < first_seed() + 10; ++draw) {
+    begin(draw);
+    const fanin::cuda gpu;
+    const own_part part(10'000, comm, draw);
+    auto later = fanin::parallel_reduce_async(fanin::over(comm, fanin::range(gpu, part.begin, part.end)), small_at{},
+                                              fanin::sum<std::int64_t>{});
+    const bool gets_first = mix(draw * 64 + static_cast<std::uint64_t>(comm.rank())) % 2 == 0;
+    const std::int64_t expected =
+        fanin::parallel_reduce(fanin::range(exec, 10'000), small_at{}, fanin::sum<std::int64_t>{});
+    if (gets_first) {
+      EXPECT_EQ(later.get(), expected);
+    }
+    EXPECT_EQ(fanin::parallel_reduce(fanin::over(other, fanin::range(exec, part.begin, part.end)), small_at{},
+                                     fanin::sum<std::int64_t>{}),
+              expected);
+    if (!gets_first) {
+      EXPECT_EQ(later.get(), expected);
+    }
+  }
+}
+
 /// Looks alone bring it on, on all ranks.
 TEST_F(devices, looks_are_enough) {
   const fanin::mpi comm(MPI_COMM_WORLD);

@@ -289,6 +289,29 @@ TEST(ranks, results_that_come_later) {
   }
 }
 
+/// Ranks that wait for a call's result, and ranks that are in the next call, over another communicator, and have yet to
+/// hand on what goes from group to group.
+TEST(ranks, a_call_that_waits_while_another_one_is_under_way) {
+  const fanin::mpi grouped(MPI_COMM_WORLD, {.gather_up_to = 2});
+  const fanin::mpi plain(MPI_COMM_WORLD);
+  for (std::uint64_t draw = 0; draw < 20; ++draw) {
+    auto later = fanin::parallel_reduce_async(
+        fanin::over(grouped, fanin::range(exec, 1)), [&](std::int64_t) { return std::int64_t{1}; },
+        fanin::sum<std::int64_t>{});
+    const bool gets_first = mix(draw * 64 + static_cast<std::uint64_t>(plain.rank())) % 2 == 0;
+    if (gets_first) {
+      EXPECT_EQ(later.get(), plain.size());
+    }
+    EXPECT_EQ(fanin::parallel_reduce(
+                  fanin::over(plain, fanin::range(exec, 1)), [&](std::int64_t) { return std::int64_t{2}; },
+                  fanin::sum<std::int64_t>{}),
+              2 * plain.size());
+    if (!gets_first) {
+      EXPECT_EQ(later.get(), plain.size());
+    }
+  }
+}
+
 TEST(ranks, parts_of_a_communicator) {
   MPI_Comm half = MPI_COMM_NULL;
   ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, rank_of_world() % 2, -rank_of_world(), &half), MPI_SUCCESS);
