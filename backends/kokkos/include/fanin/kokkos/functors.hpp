@@ -136,5 +136,12 @@ struct kokkos_for_functor {
   std::int64_t first;
   FANIN_FUNCTION void operator()(std::int64_t i) const { f(first + i); }
 };
+/// On a host, where f may be callable there alone.
+template <class F>
+struct kokkos_for_functor_of_host {
+  F f;
+  std::int64_t first;
+  void operator()(std::int64_t i) const { f(first + i); }
+};
 
 }  // namespace fanin::detail

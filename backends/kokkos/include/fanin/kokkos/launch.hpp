@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <Kokkos_Core.hpp>
@@ -90,7 +91,8 @@ void kokkos_launch_for(const kokkos_state<Space>& state, const Space& space, con
     Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
                          kokkos_host_for_functor<F>{{first, count, items}, f});
   } else {
-    Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, count), kokkos_for_functor<F>{f, first});
+    using functor = std::conditional_t<is_host_space<Space>, kokkos_for_functor_of_host<F>, kokkos_for_functor<F>>;
+    Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, count), functor{f, first});
   }
 }
 
