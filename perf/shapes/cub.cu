@@ -50,7 +50,7 @@ class cub_rows : public on_cuda<T> {
       return cub::DeviceReduce::ReduceByKey(temporary, bytes, more.keys_of(of, x), more.to_keys, x, out, more.count,
                                             cuda::std::plus<>{}, of.of.elements(), this->stream());
     }
-    if (of.of.what == kind::segments) {
+    if (of.of.has_offsets()) {
       const std::int64_t* const offsets = this->offsets();
       return cub::DeviceSegmentedReduce::Sum(temporary, bytes, x, out, n, offsets, offsets + 1, this->stream());
     }
@@ -76,7 +76,9 @@ void add_cub(registry& to) {
 #endif
   add_cub_version(to);
   to.contenders.push_back(
-      of_library<cub_rows>({.name = cub_name, .waits = false, .kinds = {kind::rows, kind::segments, kind::runs}}));
+      of_library<cub_rows>({.name = cub_name,
+                            .waits = false,
+                            .kinds = {kind::rows, kind::segments, kind::powerlaw, kind::giant, kind::runs}}));
 }
 
 }  // namespace fanin_perf::shapes

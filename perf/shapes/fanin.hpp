@@ -19,12 +19,15 @@ namespace fanin_perf::shapes {
 
 template <class T, class Exec>
 void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
-  const auto& [what, n, m] = of.of;
+  const auto& [what, n, m, inner] = of.of;
   if (what == kind::rows) {
     fanin::parallel_reduce_into(out, fanin::rows(exec, n, m), f, fanin::sum<T>{});
   } else if (what == kind::columns) {
     fanin::parallel_reduce_into(out, fanin::columns(exec, n, m), f, fanin::sum<T>{});
-  } else if (what == kind::segments) {
+  } else if (what == kind::middle) {
+    fanin::parallel_reduce_into(out, fanin::axes<1>(fanin::md_range(exec, {n, m, inner})),
+                                element_of_three<T>{f.x, m, inner}, fanin::sum<T>{});
+  } else if (of.of.has_offsets()) {
     const std::span all(more.offsets, static_cast<std::size_t>(n) + 1);
     fanin::parallel_reduce_into(out, fanin::segments(exec, all), element_of_segment<T>{f.x}, fanin::sum<T>{});
   } else if (what == kind::runs) {

@@ -16,7 +16,15 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
 from PIL import Image  # noqa: E402
 
-NAMES = {"rows": "rows", "columns": "columns", "md": "all but a halo", "segments": "segments", "runs": "runs"}
+NAMES = {
+    "rows": "rows",
+    "columns": "columns",
+    "md": "all but a halo",
+    "segments": "segments",
+    "powerlaw": "by a power law",
+    "giant": "one giant",
+    "runs": "runs",
+}
 
 
 def read(path):
@@ -27,6 +35,8 @@ def read(path):
         if row["contender"] != "fanin" or "gb_per_s" not in row:
             continue
         kind, extents = row["shape"].split(":")
+        if kind not in NAMES:
+            continue
         n, m = (int(extent) for extent in extents.split("x"))
         if kind == "md" and min(n, m) < 64:
             continue  # whose halo is much of it

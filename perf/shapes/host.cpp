@@ -34,14 +34,22 @@ template <class T>
 struct loops : on_host<T> {
   using on_host<T>::on_host;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
-    const auto [what, n, m] = of.of;
+    const auto [what, n, m, inner] = of.of;
     if (what == kind::rows) {
       for (std::int64_t i = 0; i < n; ++i) {
         T sum = 0;
         for (std::int64_t j = 0; j < m; ++j) sum += f(i, j);
         out[i] = sum;
       }
-    } else if (what == kind::segments) {
+    } else if (what == kind::middle) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        T* const sums = out + i * inner;
+        std::fill_n(sums, inner, T{0});
+        for (std::int64_t j = 0; j < m; ++j) {
+          for (std::int64_t k = 0; k < inner; ++k) sums[k] += f.x[(i * m + j) * inner + k];
+        }
+      }
+    } else if (of.of.has_offsets()) {
       const std::int64_t* const at = this->indices.offsets.data();
       for (std::int64_t s = 0; s < n; ++s) {
         T sum = 0;

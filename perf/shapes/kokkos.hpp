@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plain Kokkos, as its users write sums of rows and segments (a team each), of columns (an index each) and over two
-// dimensions.
+// Plain Kokkos, as its users write sums of rows and segments (a team each), of columns and along a middle axis (an
+// index each) and over two dimensions.
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -64,6 +64,17 @@ struct sum_column {
 };
 
 template <class T>
+struct sum_middle {
+  element_of_three<T> f;
+  T* out;
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    T sum = 0;
+    for (std::int64_t j = 0; j < f.m; ++j) sum += f(r / f.inner, j, r % f.inner);
+    out[r] = sum;
+  }
+};
+
+template <class T>
 struct sum_all {
   element_at<T> f;
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, T& sum) const { sum += f(i, j); }
@@ -71,11 +82,14 @@ struct sum_all {
 
 template <class T, class Space>
 void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
-  const auto& [what, n, m] = of.of;
+  const auto& [what, n, m, inner] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_row<T, Space>{f, m, out});
-  } else if (what == kind::segments) {
+  } else if (what == kind::middle) {
+    const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> all(space, 0, n * inner);
+    Kokkos::parallel_for(all, sum_middle<T>{{f.x, m, inner}, out});
+  } else if (of.of.has_offsets()) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, more.offsets, out});
   } else if (what == kind::columns) {
@@ -83,9 +97,9 @@ void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at
     Kokkos::parallel_for(all, sum_column<T>{f, n, out});
   } else {
     using view = Kokkos::View<T, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    const Kokkos::MDRangePolicy<Space, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>> inner(space, {1, 1},
-                                                                                               {n - 1, m - 1});
-    Kokkos::parallel_reduce(inner, sum_all<T>{f}, Kokkos::Sum<T, typename Space::memory_space>(view(out)));
+    const Kokkos::MDRangePolicy<Space, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>> within(space, {1, 1},
+                                                                                                {n - 1, m - 1});
+    Kokkos::parallel_reduce(within, sum_all<T>{f}, Kokkos::Sum<T, typename Space::memory_space>(view(out)));
   }
 }
 

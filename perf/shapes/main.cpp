@@ -26,9 +26,10 @@ using namespace fanin_perf;
 
 constexpr const char* about =
     "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
-    "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; each is compared with "
-    "sums "
-    "in double first. With a GPU as nodes of a CUDA graph, else on the host.";
+    "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
+    "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
+    "(giant:NxM); along the middle axis of three (middle:NxMxK). Each is compared with sums in double first. With a "
+    "GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.
 std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
@@ -45,6 +46,15 @@ std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
   for (const std::int64_t m : {1, 4, 16, 64, 256, 4096, 65'536, 1'048'576}) {
     if (elements / m > 0) found.push_back({shapes::kind::segments, elements / m, m});
     if (elements / m > 0) found.push_back({shapes::kind::runs, elements / m, m});
+  }
+  for (const std::int64_t m : {4, 16, 256}) {
+    if (elements / m > 0) found.push_back({shapes::kind::powerlaw, elements / m, m});
+    if (elements / m > 0) found.push_back({shapes::kind::giant, elements / m, m});
+  }
+  for (const std::int64_t m : {4, 64, 1024}) {
+    for (const std::int64_t inner : {2, 33, 256, 4096}) {
+      if (elements / m / inner > 1) found.push_back({shapes::kind::middle, elements / m / inner, m, inner});
+    }
   }
   for (const std::int64_t n : {4, 1}) {
     found.push_back({shapes::kind::segments, n, elements / n});
@@ -64,7 +74,7 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
   std::string elements = has_gpu ? "2^28" : "2^24";
   std::vector<std::string> types{"f64", "f32"};
   app.option_defaults()->always_capture_default();
-  app.add_option("--shapes", given, "rows:2^20x256,columns:1000x33,md:512x512; none: many of --elements")
+  app.add_option("--shapes", given, "rows:2^20x256,middle:64x64x256,giant:2^20x16; none: many of --elements")
       ->delimiter(',');
   app.add_option("--elements", elements, "of each shape, where none are named: 2^24,2^28");
   app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));

@@ -52,7 +52,11 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
     }
     root["rows"].push_back(entry);
   }
-  return root.dump(1) + "\n";
+  std::string text = root.dump() + "\n";
+  for (std::size_t at = text.find("{\"shape\""); at != std::string::npos; at = text.find("{\"shape\"", at + 2)) {
+    text.insert(at, "\n");  // a row a line
+  }
+  return text;
 }
 
 }  // namespace fanin_perf::shapes

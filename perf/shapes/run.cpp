@@ -65,13 +65,25 @@ class case_data {
     sums_.assign(static_cast<std::size_t>(of.results()), 0);
     magnitudes_ = sums_;
     const T* const x = reinterpret_cast<const T*>(host_->data());
+    const auto add = [&](std::int64_t result, std::int64_t element) {
+      const auto value = static_cast<double>(x[element]);
+      sums_[static_cast<std::size_t>(result)] += value;
+      magnitudes_[static_cast<std::size_t>(result)] += std::abs(value);
+    };
+    if (of.has_offsets()) {
+      const std::vector<std::int64_t> offsets = of.offsets();
+      for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+        for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) add(static_cast<std::int64_t>(s), k);
+      }
+      return;
+    }
     const std::int64_t halo = of.what == kind::md ? 1 : 0;
     for (std::int64_t i = halo; i < of.n - halo; ++i) {
       for (std::int64_t j = halo; j < of.m - halo; ++j) {
-        const auto at = static_cast<std::size_t>(of.what == kind::md ? 0 : of.what == kind::columns ? j : i);
-        const auto value = static_cast<double>(x[i * of.m + j]);
-        sums_[at] += value;
-        magnitudes_[at] += std::abs(value);
+        for (std::int64_t k = 0; k < of.inner; ++k) {
+          const std::int64_t kept = i * of.inner + k;
+          add(of.what == kind::md ? 0 : of.what == kind::columns ? j : kept, (i * of.m + j) * of.inner + k);
+        }
       }
     }
   }
@@ -189,16 +201,48 @@ std::int64_t parse_extent(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::int64_t> shape::offsets() const {
+  std::vector<std::int64_t> all;
+  if (what == kind::segments) {
+    for (std::int64_t s = 0; s <= n; ++s) all.push_back(s * m);
+  } else if (what == kind::giant) {
+    all.assign(static_cast<std::size_t>(n) + 1, 0);
+    std::fill(all.begin() + n / 2 + 1, all.end(), elements());
+  } else if (what == kind::powerlaw) {
+    // One in x is longer than x^(5/6) times the shortest: half of them have a quarter of the average or less.
+    std::minstd_rand random(1);
+    double sum = 0;
+    std::vector<double> before{0};
+    for (std::int64_t s = 0; s < n; ++s) {
+      before.push_back(sum += std::pow(std::uniform_real_distribution<double>(1e-9, 1)(random), -5.0 / 6));
+    }
+    for (const double some : before) all.push_back(std::llround(some / sum * static_cast<double>(elements())));
+  }
+  return all;
+}
+
+std::string shape::text() const {
+  const std::string_view name = kind_names[static_cast<std::size_t>(what)];
+  return what == kind::middle ? fmt::format("{}:{}x{}x{}", name, n, m, inner) : fmt::format("{}:{}x{}", name, n, m);
+}
+
 shape parse_shape(std::string_view text) {
   const std::size_t colon = text.find(':');
-  const std::size_t by = text.find('x', colon == std::string_view::npos ? 0 : colon);
   const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
-  if (colon == std::string_view::npos || by == std::string_view::npos || name == std::end(kind_names)) {
-    throw std::invalid_argument(fmt::format(
-        "{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, segments:2^20x16 or runs:2^20x16", text));
+  std::vector<std::int64_t> extents;
+  for (std::size_t at = colon; at < text.size();) {
+    const std::size_t by = std::min(text.find('x', at + 1), text.size());
+    extents.push_back(parse_extent(text.substr(at + 1, by - at - 1)));
+    at = by;
   }
-  const shape found{static_cast<kind>(name - std::begin(kind_names)),
-                    parse_extent(text.substr(colon + 1, by - colon - 1)), parse_extent(text.substr(by + 1))};
+  const auto what = static_cast<kind>(name - std::begin(kind_names));
+  if (name == std::end(kind_names) || extents.size() != (what == kind::middle ? 3 : 2)) {
+    throw std::invalid_argument(
+        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, middle:512x512x512, "
+                    "segments:2^20x16, powerlaw:2^20x16, giant:2^20x16 or runs:2^20x16",
+                    text));
+  }
+  const shape found{what, extents[0], extents[1], what == kind::middle ? extents[2] : 1};
   if (found.what == kind::md && (found.n < 3 || found.m < 3)) {
     throw std::invalid_argument(fmt::format("{} has nothing within its halo; extents of 3 are the least", text));
   }

@@ -19,25 +19,25 @@
 
 namespace fanin_perf::shapes {
 
-/// A sum of each row, of each column, of all but a halo of one around them, or of each row again: by offsets, and by
-/// keys that are equal in it.
-enum class kind { rows, columns, md, segments, runs };
-inline constexpr std::string_view kind_names[] = {"rows", "columns", "md", "segments", "runs"};
+/// A sum of each row, of each column, of all but a halo of one around them, along the middle axis of three, or of each
+/// row again: by offsets, and by keys that are equal in it. By offsets also of n segments of m elements on average,
+/// whose lengths are as a power law has them, or all of whose elements are in one.
+enum class kind { rows, columns, md, middle, segments, powerlaw, giant, runs };
+inline constexpr std::string_view kind_names[] = {"rows",     "columns",  "md",    "middle",
+                                                  "segments", "powerlaw", "giant", "runs"};
 
-/// Of an array of n rows of m elements, which follow each other.
+/// Of an array of n rows of m elements, which follow each other; of the middle axis of n x m x inner.
 struct shape {
   kind what = kind::rows;
   std::int64_t n = 1;
   std::int64_t m = 1;
+  std::int64_t inner = 1;
 
-  std::int64_t elements() const { return n * m; }
-  std::int64_t results() const { return what == kind::md ? 1 : what == kind::columns ? m : n; }
+  std::int64_t elements() const { return n * m * inner; }
+  std::int64_t results() const { return what == kind::md ? 1 : what == kind::columns ? m : n * inner; }
+  bool has_offsets() const { return what == kind::segments || what == kind::powerlaw || what == kind::giant; }
   /// Where segments begin, and the last one ends.
-  std::vector<std::int64_t> offsets() const {
-    std::vector<std::int64_t> all;
-    for (std::int64_t i = 0; what == kind::segments && i <= n; ++i) all.push_back(i * m);
-    return all;
-  }
+  std::vector<std::int64_t> offsets() const;
   /// A key for each element of so many arrays.
   std::vector<std::int32_t> keys(std::int64_t arrays) const {
     std::vector<std::int32_t> all;
@@ -48,13 +48,11 @@ struct shape {
   }
   /// Read and written.
   double bytes(std::size_t size) const {
-    const std::int64_t of_offsets = what == kind::segments ? (n + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
+    const std::int64_t of_offsets = has_offsets() ? (n + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
     const std::int64_t of_keys = what == kind::runs ? (elements() + n) * std::int64_t{sizeof(std::int32_t)} : 0;
     return static_cast<double>((elements() + results()) * std::int64_t(size) + of_offsets + of_keys);
   }
-  std::string text() const {
-    return std::string(kind_names[static_cast<std::size_t>(what)]) + ":" + std::to_string(n) + "x" + std::to_string(m);
-  }
+  std::string text() const;
 };
 
 /// f(i, j) = x[i][j].
@@ -63,6 +61,17 @@ struct element_at {
   const T* x;
   std::int64_t m;
   FANIN_PERF_FUNCTION T operator()(std::int64_t i, std::int64_t j) const { return x[i * m + j]; }
+};
+
+/// f(i, j, k) = x[i][j][k].
+template <class T>
+struct element_of_three {
+  const T* x;
+  std::int64_t m;
+  std::int64_t inner;
+  FANIN_PERF_FUNCTION T operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    return x[(i * m + j) * inner + k];
+  }
 };
 
 /// The k-th of all elements, whichever segment's it is.
@@ -100,7 +109,8 @@ struct problem {
 };
 
 /// Plain Kokkos has none of runs.
-inline const std::vector<kind> kinds_of_kokkos{kind::rows, kind::columns, kind::md, kind::segments};
+inline const std::vector<kind> kinds_of_kokkos{kind::rows,     kind::columns,  kind::md,   kind::middle,
+                                               kind::segments, kind::powerlaw, kind::giant};
 
 /// A library has `reduce(problem, element_at, out)`, which enqueues one call, and read(to, from, n), which waits.
 template <class T, class Library>
@@ -136,7 +146,8 @@ struct contender {
   std::string name;
   bool is_peer = true;  ///< that Fanin's rows get a ratio to
   bool waits = true;    ///< each call has ended when it returns
-  std::vector<kind> kinds{kind::rows, kind::columns, kind::md, kind::segments, kind::runs};
+  std::vector<kind> kinds{kind::rows,     kind::columns,  kind::md,    kind::middle,
+                          kind::segments, kind::powerlaw, kind::giant, kind::runs};
   maker<float> f32{};
   maker<double> f64{};
 
