@@ -38,10 +38,9 @@ def power(n):
 def main(results, out):
     stored = json.loads(Path(results).read_text(encoding="utf-8"))
     panels = defaultdict(list)
-    for run in stored["runs"]:
-        strong = run.get("scaling") == "strong"
-        of = run["elements"] * run["ranks"] if strong else run["elements"]
-        panels[strong, of].append(run)
+    for row in stored["rows"]:
+        run = dict(zip(stored["columns"], row))
+        panels[run["scaling"] == "strong", run["doubles"]].append(run)
     panels = {key: sorted(runs, key=lambda run: run["ranks"]) for key, runs in sorted(panels.items()) if len(runs) > 1}
     columns = 3
     rows = -(-len(panels) // columns)
@@ -51,7 +50,7 @@ def main(results, out):
     for axis, ((strong, of), runs) in zip(axes.flat, panels.items()):
         ranks = [run["ranks"] for run in runs]
         for name, (colour, mark, line) in STYLES.items():
-            times = [run["medians"].get(name) for run in runs]
+            times = [run.get(name) for run in runs]
             if None not in times:
                 axis.plot(ranks, times, color=colour, marker=mark, linestyle=line, label=name)
         axis.set_xscale("log", base=2)

@@ -4,33 +4,48 @@
 
 usage: table.py OUT.json META.json RUN.json...
 
-META.json says of what the runs are: {"host": ..., "mpi": ..., "commit": ..., "date": ...}.
+META.json says of what the runs are: {"host": ..., "mpi": ..., "commit": ..., "date": ...}. In the file a row is the
+scaling, how many ranks, the doubles of a rank (weak) or of all (strong), and medians in us, null where there is none.
 """
 import json
 import sys
 from pathlib import Path
 
-NAMES = [
+ARRAYS = [
     "loop, MPI_Allreduce",
     "Kokkos, MPI_Allreduce",
     "integer vectors, two MPI_Allreduce",
     "fanin sum",
     "fanin exact_sum",
 ]
+MESSAGES = [
+    "MPI_Allreduce of a double",
+    "MPI_Allreduce of 576 bytes",
+    "MPI_Iallreduce of 576 bytes, MPI_Wait",
+    "fanin sum, async",
+]
+
+
+def shown(time):
+    return "" if time is None else f"{time:.3g}" if time < 1000 else f"{time:.0f}"
 
 
 def main(out, meta, paths):
-    runs = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
-    runs.sort(key=lambda run: (run["scaling"] == "strong", run["elements"] * run["ranks"] ** (run["scaling"] == "strong"), run["ranks"]))
-    lines = ",\n ".join(json.dumps(run) for run in runs)
+    columns = ["scaling", "ranks", "doubles", *ARRAYS, *MESSAGES]
+    rows = []
+    for path in paths:
+        run = json.loads(Path(path).read_text(encoding="utf-8"))
+        doubles = run["elements"] * (run["ranks"] if run["scaling"] == "strong" else 1)
+        rows.append([run["scaling"], run["ranks"], doubles, *(run["medians"].get(name) for name in columns[3:])])
+    rows.sort(key=lambda row: (row[0] == "strong", row[2], row[1]))
+    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
     Path(out).write_text(f'{{"meta": {json.dumps(json.loads(Path(meta).read_text(encoding="utf-8")))},\n'
-                         f'"runs": [\n {lines}\n]}}\n', encoding="utf-8")
-    print("| doubles of a rank, ranks | " + " | ".join(NAMES) + " |")
-    print("| --- |" + " --- |" * len(NAMES))
-    for run in runs:
-        cells = " | ".join(f"{run['medians'][name]:.3g}" if name in run["medians"] else "" for name in NAMES)
-        of = f"{run['elements'] * run['ranks']} in all" if run["scaling"] == "strong" else run["elements"]
-        print(f"| {of}, {run['ranks']} | {cells} |")
+                         f'"columns": {json.dumps(columns)},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
+    print("| doubles, ranks | " + " | ".join(ARRAYS) + " |")
+    print("| --- |" + " --- |" * len(ARRAYS))
+    for scaling, ranks, doubles, *times in rows:
+        print(f"| {doubles} {'in all' if scaling == 'strong' else 'a rank'}, {ranks} | "
+              + " | ".join(shown(time) for time in times[:len(ARRAYS)]) + " |")
     return 0
 
 

@@ -298,8 +298,8 @@ class Ranks(unittest.TestCase):
             made = subprocess.run([sys.executable, scripts / "table.py", results, meta, *paths],
                                   check=True, capture_output=True, text=True)  # fmt: skip
             self.assertEqual(made.stdout.splitlines()[2:], [
-                "| 1024, 1 | 10 |  | 20.5 | 1.25 | 2.5 |",
-                "| 1024, 2 | 20 |  | 20.5 | 1.25 | 2.5 |",
+                "| 1024 a rank, 1 | 10 |  | 20.5 | 1.25 | 2.5 |",
+                "| 1024 a rank, 2 | 20 |  | 20.5 | 1.25 | 2.5 |",
                 "| 2048 in all, 1 | 10 | 9.75 | 20.5 | 1.25 | 2.5 |",
                 "| 2048 in all, 2 | 20 | 9.75 | 20.5 | 1.25 | 2.5 |",
             ])  # fmt: skip
