@@ -3,7 +3,7 @@
 """Draws time over ranks, of a file of results that table.py made: a panel for each number of elements, of a rank or in
 all.
 
-usage: chart.py RESULTS.json OUT.svg
+usage: chart.py RESULTS.json OUT.svg|OUT.png
 """
 
 import io
@@ -20,6 +20,7 @@ matplotlib.rcParams["svg.hashsalt"] = "fanin"
 matplotlib.rcParams["svg.fonttype"] = "none"
 matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans", "Verdana"]
 import matplotlib.pyplot as plt  # noqa: E402  the backend is chosen first
+from PIL import Image  # noqa: E402
 
 # By the names that fanin-perf-ranks gives.
 STYLES = {
@@ -32,7 +33,7 @@ STYLES = {
 
 
 def power(n):
-    return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else str(n)
+    return f"2^{n.bit_length() - 1}" if n > 1 and n & (n - 1) == 0 else str(n)
 
 
 def main(results, out):
@@ -56,9 +57,10 @@ def main(results, out):
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
         axis.set_xticks(ranks, [str(number) for number in ranks])
-        axis.set_title(f"{power(of)} doubles {'in all' if strong else 'a rank'}", fontsize=11)
+        axis.set_title(f"{power(of)} double{'s' if of > 1 else ''} {'in all' if strong else 'a rank'}", fontsize=11)
         axis.set_xlabel("ranks")
         axis.set_ylabel("us, from call to result")
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
     entries = {}
@@ -68,6 +70,12 @@ def main(results, out):
     figure.legend([entries[name] for name in labels], labels, loc="outside lower center", ncols=len(labels), frameon=False)
     meta = stored["meta"]
     figure.suptitle(f"Sums over ranks: {meta['host']}, {meta['mpi']}", fontsize=12)
+    if Path(out).suffix == ".png":
+        figure.savefig(out, dpi=90, metadata={"Software": None})
+        with Image.open(out) as image:  # a palette takes a quarter of the bytes
+            few = image.convert("RGB").quantize(64, Image.Quantize.FASTOCTREE, dither=0)
+        few.save(out, optimize=True)
+        return
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None})
     short = re.sub(r"\n +", "\n", re.sub(r"(\d+\.\d{2})\d+", r"\1", drawn.getvalue()))
