@@ -170,7 +170,7 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned_wide(index_beside<9>{}, 128), std::pair(1, 128));
   EXPECT_EQ(planned_wide(index_beside<9>{}, 129), std::pair(2, 128));
   // Vectors of two: as few blocks as one round of 4 takes.
-  const std::vector<std::int64_t> ones(140'000, 1);
+  const std::vector<std::int64_t> ones(270'000, 1);
   const auto planned_array = [&](std::size_t n) {
     EXPECT_EQ(fanin::reduce(gpu, std::span(ones).first(n), fanin::sum<std::int64_t>{}), static_cast<std::int64_t>(n));
     const fanin::cuda_launch launch = gpu.last_launch();
@@ -180,12 +180,13 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned_array(8'192), std::pair(1, 1024));
   EXPECT_EQ(planned_array(8'196), std::pair(3, 512));
   EXPECT_EQ(planned_array(16'384), std::pair(4, 512));
-  // Then a block a multiprocessor, of which there are 4: of 512 threads for two rounds and a half, of 1024 for four.
+  // Then a block a multiprocessor, of which there are 4: of 512 threads for two rounds and a half, of 1024 for eight, as
+  // the blocks of a launch leave no room for those of the next.
   EXPECT_EQ(planned_array(16'386), std::pair(4, 512));
   EXPECT_EQ(planned_array(40'960), std::pair(4, 512));
   EXPECT_EQ(planned_array(40'962), std::pair(4, 1024));
-  EXPECT_EQ(planned_array(131'072), std::pair(4, 1024));
-  EXPECT_EQ(planned_array(131'074), std::pair(8, 512));
+  EXPECT_EQ(planned_array(262'144), std::pair(4, 1024));
+  EXPECT_EQ(planned_array(262'146), std::pair(8, 512));
   // As many threads as elements, where the tuning says something.
   using one_pass = rows::one_pass;
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
