@@ -312,6 +312,32 @@ TEST(ranks, a_call_that_waits_while_another_one_is_under_way) {
   }
 }
 
+/// A rank that comes to a call over groups when two others, which are in it, have a result over themselves.
+TEST(ranks, a_call_over_groups_that_waits_for_one_over_some_of_them) {
+  if (size_of_world() < 4) GTEST_SKIP() << "there are fewer than 4 ranks";
+  const int rank = rank_of_world();
+  MPI_Comm first_two = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, rank, &first_two), MPI_SUCCESS);
+  {
+    const fanin::mpi grouped(MPI_COMM_WORLD, {.gather_up_to = 2});
+    const fanin::mpi some(first_two);
+    int word = 0;
+    if (rank == 3) MPI_Recv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    auto later = fanin::parallel_reduce_async(
+        fanin::over(grouped, fanin::range(exec, 1)), [](std::int64_t) { return std::int64_t{1}; },
+        fanin::sum<std::int64_t>{});
+    if (rank < 2) {
+      EXPECT_EQ(fanin::parallel_reduce(
+                    fanin::over(some, fanin::range(exec, 1)), [](std::int64_t) { return std::int64_t{2}; },
+                    fanin::sum<std::int64_t>{}),
+                4);
+    }
+    if (rank == 0) MPI_Send(&word, 1, MPI_INT, 3, 7, MPI_COMM_WORLD);
+    EXPECT_EQ(later.get(), size_of_world());
+  }
+  MPI_Comm_free(&first_two);
+}
+
 TEST(ranks, parts_of_a_communicator) {
   MPI_Comm half = MPI_COMM_NULL;
   ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, rank_of_world() % 2, -rank_of_world(), &half), MPI_SUCCESS);

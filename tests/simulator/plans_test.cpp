@@ -180,8 +180,8 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned_array(8'192), std::pair(1, 1024));
   EXPECT_EQ(planned_array(8'196), std::pair(3, 512));
   EXPECT_EQ(planned_array(16'384), std::pair(4, 512));
-  // Then a block a multiprocessor, of which there are 4: of 512 threads for two rounds and a half, of 1024 for eight, as
-  // the blocks of a launch leave no room for those of the next.
+  // Then a block a multiprocessor, of which there are 4: of 512 threads for two rounds and a half, of 1024 for eight,
+  // as the blocks of a launch leave no room for those of the next.
   EXPECT_EQ(planned_array(16'386), std::pair(4, 512));
   EXPECT_EQ(planned_array(40'960), std::pair(4, 512));
   EXPECT_EQ(planned_array(40'962), std::pair(4, 1024));

@@ -20,9 +20,8 @@
 
 namespace fanin::detail {
 
-/// By collectives that do not wait, unless a call that does has nothing else to do. Words are summed up by one over all
-/// ranks. What is gathered, too, where there are no groups; else it goes from group to group, gathered up to the first
-/// rank of all, and broadcast down.
+/// By collectives that do not wait. Words are summed up by one over all ranks. What is gathered, too, where there are
+/// no groups; else it goes from group to group, gathered up to the first rank of all, and broadcast down.
 class exchange_under_way final : public rank_exchange {
  public:
   exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
@@ -49,24 +48,6 @@ class exchange_under_way final : public rank_exchange {
     }
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
-  /// All of it at once, of a part that is there, over a communicator without groups: all ranks do it so, or none.
-  void run() {
-    prepare();
-    if (has_sums_) {
-      check_mpi(
-          MPI_Allreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM, state_->comm()),
-          "MPI_Allreduce");
-    }
-    if (has_gathered_) {
-      const int count = count_for_mpi(bytes_);
-      check_mpi(MPI_Allgather(mine_.data(), count, MPI_BYTE, all_.data(), count, MPI_BYTE, state_->comm()),
-                "MPI_Allgather");
-    }
-    look(true);
-  }
-  /// Whether other ranks may wait for this process to do something about it. With the mutex held that advance_all()
-  /// takes.
-  bool needs_steps() const noexcept { return !is_complete_ && (!has_begun_ || state_->is_grouped()); }
   /// Its communicator goes away and has not got it.
   void abandon() noexcept { state_ = nullptr; }
 
@@ -113,7 +94,7 @@ class exchange_under_way final : public rank_exchange {
   }
 
   /// What may be refused, alike on all ranks, and memory come first: MPI writes to what has begun.
-  void prepare() {
+  void begin() {
     has_sums_ = !whole_.summed.empty();
     has_gathered_ = !whole_.gathered.empty() || !has_sums_;
     if (has_sums_) sums_ = message_to_sum(whole_);
@@ -125,9 +106,6 @@ class exchange_under_way final : public rank_exchange {
       for (const group_level& group : state_->levels()) most = group.rank == 0 ? std::max(most, group.size) : most;
       all_.resize(bytes_ * static_cast<std::size_t>(most));
     }
-  }
-  void begin() {
-    prepare();
     if (has_sums_) {
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
                                state_->comm(), &of_sums_),

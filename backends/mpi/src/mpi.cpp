@@ -61,30 +61,6 @@ void advance_all() {
   for (mpi_state* const state : all.states) state->advance();
 }
 
-namespace {
-
-/// Until other ranks need nothing more of this process than MPI does by itself, for what is under way now: no part is
-/// still to come, and nothing is between groups.
-void take_steps() {
-  all_states& all = all_states::get();
-  std::vector<std::shared_ptr<exchange_under_way>> left;
-  {
-    const std::lock_guard lock(all.mutex);
-    for (const mpi_state* const state : all.states) state->add_under_way(left);
-  }
-  for (int looks = 0;; ++looks) {
-    {
-      const std::lock_guard lock(all.mutex);
-      std::erase_if(left, [](const auto& one) { return !one->needs_steps(); });
-      if (left.empty()) return;
-    }
-    if (looks > most_looks) std::this_thread::yield();
-    advance_all();
-  }
-}
-
-}  // namespace
-
 mpi_state::mpi_state(MPI_Comm communicator, const mpi_options& chosen) : options{chosen} {
   const std::string why = why_no_mpi();
   if (!why.empty()) throw state_error("fanin::mpi: " + why);
@@ -164,10 +140,6 @@ void mpi_state::add(std::shared_ptr<exchange_under_way> one) {
   under_way_.push_back(std::move(one));
 }
 
-void mpi_state::add_under_way(std::vector<std::shared_ptr<exchange_under_way>>& to) const {
-  to.insert(to.end(), under_way_.begin(), under_way_.end());
-}
-
 void mpi_state::advance() {
   bool is_first = true;
   for (const auto& one : under_way_) {
@@ -232,14 +204,8 @@ int ranks_of(const mpi_state& state) noexcept { return state.size; }
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join) {
   if (state.size == 1) return part.has_failed ? 1 : 0;
   const auto exchange = std::make_shared<exchange_under_way>(state, std::move(part), join);
-  if (state.is_grouped()) {
-    state.add(exchange);
-    exchange->wait();
-  } else {
-    // MPI's own collectives that wait take half of the time of those that do not.
-    take_steps();
-    exchange->run();
-  }
+  state.add(exchange);
+  exchange->wait();
   part = exchange->whole();
   return exchange->failed();
 }

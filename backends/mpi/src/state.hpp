@@ -45,8 +45,6 @@ class mpi_state {
   void advance();
   void add(std::shared_ptr<exchange_under_way> one);
   bool has_under_way() const;
-  /// With all_states' mutex held.
-  void add_under_way(std::vector<std::shared_ptr<exchange_under_way>>& to) const;
   bool is_grouped() const noexcept { return !levels_.empty(); }
 
   MPI_Comm comm() const noexcept { return comm_.get(); }
