@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -308,6 +309,70 @@ TEST(ranks, a_call_that_waits_while_another_one_is_under_way) {
               2 * plain.size());
     if (!gets_first) {
       EXPECT_EQ(later.get(), plain.size());
+    }
+  }
+}
+
+/// Calls that wait, over any of three communicators, while calls of each of them that do not wait are under way, which
+/// ranks make in turns of their own.
+TEST(ranks, calls_that_wait_beside_results_that_come_later) {
+  const fanin::mpi one(MPI_COMM_WORLD);
+  const fanin::mpi another(MPI_COMM_WORLD);
+  const fanin::mpi grouped(MPI_COMM_WORLD, {.gather_up_to = 2});
+  const fanin::mpi* const comms[] = {&one, &another, &grouped};
+  const auto range_of = [](const fanin::mpi& comm, std::int64_t n) {
+    const own_part part(n, comm, static_cast<std::uint64_t>(n));
+    return fanin::over(comm, fanin::range(exec, part.begin, part.end));
+  };
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    std::vector<fanin::pending<double>> laters;
+    std::int64_t begun[3] = {};
+    while (laters.size() < 9) {
+      const std::uint64_t draw = mix((round * 64 + laters.size()) * 64 + static_cast<std::uint64_t>(one.rank()));
+      std::size_t at = draw % 3;
+      while (begun[at] == 3) at = (at + 1) % 3;
+      ++begun[at];
+      laters.push_back(fanin::parallel_reduce_async(range_of(*comms[at], 100), small_at{}, mean{}));
+    }
+    const auto n = static_cast<std::int64_t>(mix(round) % 50);
+    EXPECT_EQ(fanin::parallel_reduce(range_of(*comms[round % 3], n), small_at{}, mean{}),
+              fanin::parallel_reduce(fanin::range(exec, n), small_at{}, mean{}));
+    const double expected = fanin::parallel_reduce(fanin::range(exec, 100), small_at{}, mean{});
+    for (auto& later : laters) EXPECT_EQ(later.get(), expected);
+  }
+}
+
+/// So large that MPI does not send before the other rank receives.
+struct counts {
+  struct of_values {
+    std::int64_t counts[1 << 13];
+  };
+  using value_type = std::int64_t;
+  using accumulator_type = of_values;
+  using result_type = std::int64_t;
+  of_values identity() const { return {}; }
+  void fold(of_values& acc, std::int64_t value, std::int64_t) const { ++acc.counts[value]; }
+  void join(of_values& into, const of_values& from) const {
+    for (std::size_t value = 0; value < std::size(into.counts); ++value) into.counts[value] += from.counts[value];
+  }
+  std::int64_t result(const of_values& acc) const {
+    std::int64_t sum = 0;
+    for (std::size_t value = 0; value < std::size(acc.counts); ++value) {
+      sum += static_cast<std::int64_t>(value) * acc.counts[value];
+    }
+    return sum;
+  }
+};
+TEST(ranks, accumulators_of_64_kib) {
+  for (const auto& options : all_options()) {
+    const fanin::mpi comm(MPI_COMM_WORLD, options);
+    const own_part part(5'000, comm, 8);
+    const auto range = fanin::over(comm, fanin::range(exec, part.begin, part.end));
+    const auto expected = fanin::parallel_reduce(fanin::range(exec, 5'000), small_at{}, fanin::sum<std::int64_t>{});
+    for (int round = 0; round < 5; ++round) {
+      auto later = fanin::parallel_reduce_async(range, small_at{}, counts{});
+      EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, counts{}), expected);
+      EXPECT_EQ(later.get(), expected);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <mpi.h>
 
@@ -19,6 +20,19 @@ inline void check_mpi(int code, const char* function) {
   MPI_Error_string(code, text, &length);
   throw mpi_error(std::string("fanin::mpi: ") + function + ": " + std::string(text, static_cast<std::size_t>(length)),
                   code);
+}
+
+/// Whether they are, now; does not wait.
+inline bool is_request_over(MPI_Request& request) {
+  if (request == MPI_REQUEST_NULL) return true;
+  int flag = 0;
+  check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+  return flag != 0;
+}
+inline bool are_requests_over(std::vector<MPI_Request>& requests) {
+  int flag = 0;
+  check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
+  return flag != 0;
 }
 
 /// Empty, or why MPI cannot be called.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,19 +16,23 @@
 #include <fanin/error.hpp>
 #include <fanin/mpi/exchange.hpp>
 
+#include "communicators.hpp"
+#include "gather_in_rounds.hpp"
 #include "messages.hpp"
 #include "state.hpp"
 
 namespace fanin::detail {
 
-/// By collectives that do not wait. Words are summed up by one over all ranks. What is gathered, too, where there are
-/// no groups; else it goes from group to group, gathered up to the first rank of all, and broadcast down.
+/// By what does not wait in MPI. Words are summed up by one collective over all ranks. What is gathered, too, where
+/// there are no groups; calls that wait do it in rounds there, which are faster and need all ranks to come back to
+/// them. Between groups it goes from one to the next, gathered up to the first rank of all, and broadcast down.
 class exchange_under_way final : public rank_exchange {
  public:
   exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
       : state_{&state}, part_{std::move(part)}, join_{std::move(join)} {}
-  /// Of a part that is there.
-  exchange_under_way(mpi_state& state, rank_part part, join_parts join) : state_{&state}, join_{std::move(join)} {
+  /// Of a call that waits, whose part is there.
+  exchange_under_way(mpi_state& state, rank_part part, join_parts join)
+      : state_{&state}, join_{std::move(join)}, waits_{true} {
     whole_ = std::move(part);
   }
 
@@ -68,12 +73,13 @@ class exchange_under_way final : public rank_exchange {
   }
   /// One look; goes on to further steps where it may.
   void look(bool may_go_on) {
-    if (is_complete_ || !is_over(of_sums_)) return;
+    if (is_complete_) return;
     while (has_gathered_ && !is_over_everywhere_) {
-      if (!is_over(of_step_)) return;
+      if (!is_step_over()) return;
       if (state_->is_grouped() && !may_go_on) return;
       finish_step();
     }
+    if (!is_request_over(of_sums_)) return;
     if (has_sums_) {
       failed_ = std::max(failed_, static_cast<std::int64_t>(sums_[0]));  // a join may have failed, too
       whole_.summed.assign(sums_.begin() + 1, sums_.end());
@@ -86,12 +92,7 @@ class exchange_under_way final : public rank_exchange {
     throw state_error(
         "fanin::pending::get: the communicator of this result went away and MPI could not complete what was under way");
   }
-  static bool is_over(MPI_Request& request) {
-    if (request == MPI_REQUEST_NULL) return true;
-    int flag = 0;
-    check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-    return flag != 0;
-  }
+  bool is_step_over() { return rounds_ ? rounds_->is_over() : is_request_over(of_step_); }
 
   /// What may be refused, alike on all ranks, and memory come first: MPI writes to what has begun.
   void begin() {
@@ -105,6 +106,7 @@ class exchange_under_way final : public rank_exchange {
       int most = state_->is_grouped() ? 0 : state_->size;
       for (const group_level& group : state_->levels()) most = group.rank == 0 ? std::max(most, group.size) : most;
       all_.resize(bytes_ * static_cast<std::size_t>(most));
+      if (waits_ && !state_->is_grouped()) rounds_.emplace(state_->comm(), state_->next_number());
     }
     if (has_sums_) {
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
@@ -114,6 +116,9 @@ class exchange_under_way final : public rank_exchange {
     if (has_gathered_) {
       if (state_->is_grouped()) {
         send_up(0);
+      } else if (rounds_) {
+        std::copy(mine_.begin(), mine_.end(), all_.begin());
+        rounds_->begin(all_.data(), bytes_);
       } else {
         const int count = count_for_mpi(bytes_);
         check_mpi(
@@ -143,11 +148,10 @@ class exchange_under_way final : public rank_exchange {
     whole_.gathered.assign(message + status_bytes, message + bytes_);
     is_over_everywhere_ = true;
   }
-  /// The step's request is over.
+  /// The step is over.
   void finish_step() {
     if (!state_->is_grouped()) {
-      join_messages(all_.data(), state_->size, bytes_, join_);
-      take_whole(all_.data());
+      take_whole(join_messages(all_.data(), rounds_ ? rounds_->first() : 0, state_->size, bytes_, join_));
     } else if (is_going_down_) {
       if (level_ == 0) {
         take_whole(mine_.data());
@@ -157,7 +161,7 @@ class exchange_under_way final : public rank_exchange {
     } else {
       group_level& group = state_->levels()[level_];
       if (group.rank == 0) {
-        join_messages(all_.data(), group.size, bytes_, join_);
+        join_messages(all_.data(), 0, group.size, bytes_, join_);
         mine_.assign(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(bytes_));
       }
       if (group.rank == 0 && level_ + 1 < state_->levels().size()) {
@@ -171,6 +175,7 @@ class exchange_under_way final : public rank_exchange {
   mpi_state* state_;
   std::shared_ptr<part_to_come> part_;  ///< until it has begun, unless it was there
   join_parts join_;
+  bool waits_ = false;  ///< the call that it is of
   bool has_begun_ = false;
   bool has_sums_ = false;
   bool has_gathered_ = false;
@@ -185,6 +190,7 @@ class exchange_under_way final : public rank_exchange {
   std::vector<std::byte> all_;
   MPI_Request of_sums_ = MPI_REQUEST_NULL;
   MPI_Request of_step_ = MPI_REQUEST_NULL;
+  std::optional<gather_in_rounds> rounds_;  ///< instead of a step
 };
 
 /// Of one rank, where whoever looks takes the part.

@@ -33,23 +33,27 @@ inline std::vector<std::byte> message_to_gather(const rank_part& part) {
   std::copy(part.gathered.begin(), part.gathered.end(), bytes.begin() + status_bytes);
   return bytes;
 }
-/// Of `count` messages one behind the other the first becomes what all of them together say. A join that throws is a
-/// failure, which all ranks learn of.
-inline void join_messages(std::byte* messages, int count, std::size_t bytes, const join_parts& join) {
+/// Of `count` messages one behind the other that of rank 0, the `first` one, becomes what all of them together say. The
+/// other ranks' stand behind it, from the last one on at the beginning. A join that throws is a failure, which all
+/// ranks learn of.
+inline std::byte* join_messages(std::byte* messages, int first, int count, std::size_t bytes, const join_parts& join) {
+  const auto message_of = [=](int rank) { return messages + static_cast<std::size_t>((first + rank) % count) * bytes; };
+  std::byte* const whole = message_of(0);
   std::uint64_t failed = 0;
-  std::memcpy(&failed, messages, status_bytes);
+  std::memcpy(&failed, whole, status_bytes);
   for (int rank = 1; rank < count; ++rank) {
-    const std::byte* const from = messages + static_cast<std::size_t>(rank) * bytes;
+    const std::byte* const from = message_of(rank);
     std::uint64_t status = 0;
     std::memcpy(&status, from, status_bytes);
     failed += status;
     try {
-      join(messages + status_bytes, from + status_bytes);
+      join(whole + status_bytes, from + status_bytes);
     } catch (...) {
       ++failed;
     }
   }
-  std::memcpy(messages, &failed, status_bytes);
+  std::memcpy(whole, &failed, status_bytes);
+  return whole;
 }
 
 inline int count_for_mpi(std::size_t count) {

@@ -45,12 +45,7 @@ struct all_states {
 
 /// Waits so.
 void wait_for(MPI_Request& request) {
-  int is_over = 0;
-  while (true) {
-    check_mpi(MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), "MPI_Test");
-    if (is_over != 0) return;
-    advance_all();
-  }
+  while (!is_request_over(request)) advance_all();
 }
 
 }  // namespace

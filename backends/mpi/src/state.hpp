@@ -51,16 +51,21 @@ class mpi_state {
   /// For what a call tells the others before its exchange, which may have to wait for the exchanges of calls before it.
   MPI_Comm ahead() const noexcept { return ahead_.get(); }
   std::vector<group_level>& levels() noexcept { return levels_; }
+  /// Of an exchange in messages, as their tag: alike on all ranks, since exchanges begin in the order of the calls.
+  int next_number() noexcept { return number_ = (number_ + 1) % tags; }
 
   const mpi_options options;
   int rank = 0;
   int size = 1;
 
  private:
+  static constexpr int tags = 32'768;  ///< that every MPI has
+
   owned_communicator comm_;
   owned_communicator ahead_;
   std::vector<group_level> levels_;  ///< that this rank is in, from the bottom
   std::deque<std::shared_ptr<exchange_under_way>> under_way_;
+  int number_ = 0;
   std::thread::id thread_;
   bool needs_its_thread_ = false;
 };
