@@ -20,6 +20,7 @@
 #include "gather_in_rounds.hpp"
 #include "messages.hpp"
 #include "state.hpp"
+#include "sum_in_rounds.hpp"
 
 namespace fanin::detail {
 
@@ -74,13 +75,15 @@ class exchange_under_way final : public rank_exchange {
   /// One look; goes on to further steps where it may.
   void look(bool may_go_on) {
     if (is_complete_) return;
+    const bool are_summed = are_sums_over();
     while (has_gathered_ && !is_over_everywhere_) {
       if (!is_step_over()) return;
       if (state_->is_grouped() && !may_go_on) return;
       finish_step();
     }
-    if (!is_request_over(of_sums_)) return;
+    if (!are_summed) return;
     if (has_sums_) {
+      if (sum_rounds_) std::copy(sum_rounds_->sums().begin(), sum_rounds_->sums().end(), sums_.begin());
       failed_ = std::max(failed_, static_cast<std::int64_t>(sums_[0]));  // a join may have failed, too
       whole_.summed.assign(sums_.begin() + 1, sums_.end());
     }
@@ -92,13 +95,17 @@ class exchange_under_way final : public rank_exchange {
     throw state_error(
         "fanin::pending::get: the communicator of this result went away and MPI could not complete what was under way");
   }
+  bool are_sums_over() { return sum_rounds_ ? sum_rounds_->is_over() : is_request_over(of_sums_); }
   bool is_step_over() { return rounds_ ? rounds_->is_over() : is_request_over(of_step_); }
 
   /// What may be refused, alike on all ranks, and memory come first: MPI writes to what has begun.
   void begin() {
     has_sums_ = !whole_.summed.empty();
     has_gathered_ = !whole_.gathered.empty() || !has_sums_;
-    if (has_sums_) sums_ = message_to_sum(whole_);
+    if (has_sums_) {
+      sums_ = message_to_sum(whole_);
+      if (waits_ && !state_->is_grouped()) sum_rounds_.emplace(state_->comm(), state_->next_number(), sums_.size());
+    }
     if (has_gathered_) {
       mine_ = message_to_gather(whole_);
       bytes_ = mine_.size();
@@ -108,7 +115,9 @@ class exchange_under_way final : public rank_exchange {
       all_.resize(bytes_ * static_cast<std::size_t>(most));
       if (waits_ && !state_->is_grouped()) rounds_.emplace(state_->comm(), state_->next_number());
     }
-    if (has_sums_) {
+    if (sum_rounds_) {
+      sum_rounds_->begin(sums_);
+    } else if (has_sums_) {
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, sums_.data(), count_for_mpi(sums_.size()), MPI_UINT64_T, MPI_SUM,
                                state_->comm(), &of_sums_),
                 "MPI_Iallreduce");
@@ -190,7 +199,8 @@ class exchange_under_way final : public rank_exchange {
   std::vector<std::byte> all_;
   MPI_Request of_sums_ = MPI_REQUEST_NULL;
   MPI_Request of_step_ = MPI_REQUEST_NULL;
-  std::optional<gather_in_rounds> rounds_;  ///< instead of a step
+  std::optional<sum_in_rounds> sum_rounds_;  ///< instead of of_sums_
+  std::optional<gather_in_rounds> rounds_;   ///< instead of a step
 };
 
 /// Of one rank, where whoever looks takes the part.
