@@ -20,8 +20,9 @@ namespace {
 std::uint64_t word_at(std::uint64_t draw, int rank, std::size_t place) {
   return mix((draw * 1'000 + static_cast<std::uint64_t>(rank)) * 1'000'000 + place);
 }
-std::byte byte_at(std::uint64_t draw, int rank, std::size_t place) {
-  return static_cast<std::byte>(word_at(draw, rank, place / 8) >> place % 8 * 8);
+/// Of a block that is drawn by a word.
+std::byte byte_at(std::uint64_t word, std::size_t place) {
+  return static_cast<std::byte>((word >> place % 8 * 8) + place / 8);
 }
 
 struct one_gather {
@@ -33,8 +34,9 @@ struct one_gather {
   bool is_right(int size) const {
     for (int rank = 0; rank < size; ++rank) {
       const auto block = static_cast<std::size_t>((rounds.first() + rank) % size) * bytes;
+      const std::uint64_t word = word_at(draw, rank, 0);
       for (std::size_t place = 0; place < bytes; ++place) {
-        if (blocks[block + place] != byte_at(draw, rank, place)) return false;
+        if (blocks[block + place] != byte_at(word, place)) return false;
       }
     }
     return true;
@@ -54,7 +56,8 @@ TEST(ranks_rounds, gathers_that_are_under_way_together) {
       const std::uint64_t draw = seed * 12 + static_cast<std::uint64_t>(number);
       const std::size_t bytes = sizes[mix(draw) % (seed % 5 == 0 ? 7 : 5)];
       std::vector<std::byte> blocks(bytes * static_cast<std::size_t>(size));
-      for (std::size_t place = 0; place < bytes; ++place) blocks[place] = byte_at(draw, rank, place);
+      const std::uint64_t word = word_at(draw, rank, 0);
+      for (std::size_t place = 0; place < bytes; ++place) blocks[place] = byte_at(word, place);
       gathers.push_back({{comm.get(), number}, draw, bytes, std::move(blocks)});
     }
     for (one_gather& gather : gathers) gather.rounds.begin(gather.blocks.data(), gather.bytes);

@@ -25,8 +25,9 @@
 namespace fanin::detail {
 
 /// By what does not wait in MPI. Words are summed up by one collective over all ranks. What is gathered, too, where
-/// there are no groups; calls that wait do it in rounds there, which are faster and need all ranks to come back to
-/// them. Between groups it goes from one to the next, gathered up to the first rank of all, and broadcast down.
+/// there are no groups; else it goes from group to group, gathered up to the first rank of all, and broadcast down.
+/// Calls that wait do without collectives where there are no groups: all ranks come back until it is over, and messages
+/// in rounds are faster.
 class exchange_under_way final : public rank_exchange {
  public:
   exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
@@ -95,8 +96,9 @@ class exchange_under_way final : public rank_exchange {
     throw state_error(
         "fanin::pending::get: the communicator of this result went away and MPI could not complete what was under way");
   }
+  bool goes_in_rounds() const noexcept { return waits_ && !state_->is_grouped(); }
   bool are_sums_over() { return sum_rounds_ ? sum_rounds_->is_over() : is_request_over(of_sums_); }
-  bool is_step_over() { return rounds_ ? rounds_->is_over() : is_request_over(of_step_); }
+  bool is_step_over() { return gather_rounds_ ? gather_rounds_->is_over() : is_request_over(of_step_); }
 
   /// What may be refused, alike on all ranks, and memory come first: MPI writes to what has begun.
   void begin() {
@@ -104,7 +106,7 @@ class exchange_under_way final : public rank_exchange {
     has_gathered_ = !whole_.gathered.empty() || !has_sums_;
     if (has_sums_) {
       sums_ = message_to_sum(whole_);
-      if (waits_ && !state_->is_grouped()) sum_rounds_.emplace(state_->comm(), state_->next_number(), sums_.size());
+      if (goes_in_rounds()) sum_rounds_.emplace(state_->comm(), state_->next_number(), sums_.size());
     }
     if (has_gathered_) {
       mine_ = message_to_gather(whole_);
@@ -113,7 +115,7 @@ class exchange_under_way final : public rank_exchange {
       int most = state_->is_grouped() ? 0 : state_->size;
       for (const group_level& group : state_->levels()) most = group.rank == 0 ? std::max(most, group.size) : most;
       all_.resize(bytes_ * static_cast<std::size_t>(most));
-      if (waits_ && !state_->is_grouped()) rounds_.emplace(state_->comm(), state_->next_number());
+      if (goes_in_rounds()) gather_rounds_.emplace(state_->comm(), state_->next_number());
     }
     if (sum_rounds_) {
       sum_rounds_->begin(sums_);
@@ -125,9 +127,9 @@ class exchange_under_way final : public rank_exchange {
     if (has_gathered_) {
       if (state_->is_grouped()) {
         send_up(0);
-      } else if (rounds_) {
+      } else if (gather_rounds_) {
         std::copy(mine_.begin(), mine_.end(), all_.begin());
-        rounds_->begin(all_.data(), bytes_);
+        gather_rounds_->begin(all_.data(), bytes_);
       } else {
         const int count = count_for_mpi(bytes_);
         check_mpi(
@@ -160,7 +162,7 @@ class exchange_under_way final : public rank_exchange {
   /// The step is over.
   void finish_step() {
     if (!state_->is_grouped()) {
-      take_whole(join_messages(all_.data(), rounds_ ? rounds_->first() : 0, state_->size, bytes_, join_));
+      take_whole(join_messages(all_.data(), gather_rounds_ ? gather_rounds_->first() : 0, state_->size, bytes_, join_));
     } else if (is_going_down_) {
       if (level_ == 0) {
         take_whole(mine_.data());
@@ -199,8 +201,8 @@ class exchange_under_way final : public rank_exchange {
   std::vector<std::byte> all_;
   MPI_Request of_sums_ = MPI_REQUEST_NULL;
   MPI_Request of_step_ = MPI_REQUEST_NULL;
-  std::optional<sum_in_rounds> sum_rounds_;  ///< instead of of_sums_
-  std::optional<gather_in_rounds> rounds_;   ///< instead of a step
+  std::optional<sum_in_rounds> sum_rounds_;        ///< instead of of_sums_
+  std::optional<gather_in_rounds> gather_rounds_;  ///< instead of of_step_
 };
 
 /// Of one rank, where whoever looks takes the part.

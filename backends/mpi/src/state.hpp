@@ -51,7 +51,8 @@ class mpi_state {
   /// For what a call tells the others before its exchange, which may have to wait for the exchanges of calls before it.
   MPI_Comm ahead() const noexcept { return ahead_.get(); }
   std::vector<group_level>& levels() noexcept { return levels_; }
-  /// Of an exchange in messages, as their tag: alike on all ranks, since exchanges begin in the order of the calls.
+  /// The tag of messages that may be under way together with others: alike on all ranks, since exchanges begin in the
+  /// order of the calls.
   int next_number() noexcept { return number_ = (number_ + 1) % tags; }
 
   const mpi_options options;

@@ -24,7 +24,9 @@ class sum_in_rounds {
       : messages_{comm, number},
         words_{words},
         own_(2 * words * (messages_.rounds() + 1)),
-        received_(2 * words * messages_.rounds()) {}
+        received_(2 * words * messages_.rounds()) {
+    (void)count_for_mpi(2 * words * sizeof(std::uint64_t));  // before anything has begun
+  }
 
   void begin(std::span<const std::uint64_t> words) {
     for (std::size_t round = 0; round < messages_.rounds(); ++round) {

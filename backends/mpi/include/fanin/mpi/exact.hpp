@@ -10,7 +10,7 @@
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/mpi/over.hpp>
 
-/// Exact sums over MPI's ranks: as words that MPI adds up.
+/// Exact sums over MPI's ranks: as words that are added up.
 namespace fanin {
 
 namespace detail {

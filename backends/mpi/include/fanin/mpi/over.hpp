@@ -34,7 +34,7 @@ namespace fanin {
 
 namespace detail {
 
-/// Accumulators that are sums of integers travel as so many words, which MPI adds up: in any order, with the same bits.
+/// Accumulators that are sums of integers travel as so many words, which are added up: in any order, the same bits.
 template <class Accumulator>
 struct summed_words {
   static constexpr std::size_t count = 0;
