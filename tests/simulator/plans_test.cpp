@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -197,6 +198,41 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   // Whole clusters.
   EXPECT_EQ(planned(gpu.with<rows::cluster>({.block_size = 32}), 10), std::pair(8, 32));
   EXPECT_THROW(expect_sum(gpu.with<rows::cluster>({.grid_size = 12}), 10), fanin::invalid_argument);
+}
+
+struct add_index {
+  void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += static_cast<double>(i); }
+};
+/// On one multiprocessor, where blocks hand over parcels: two of them where that pays.
+TEST(plans, of_exact_sums) {
+  simulator::schedule how(2);
+  how.multiprocessors = 1;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const auto launched = [&] { return std::pair{gpu.last_launch().grid_size, gpu.last_launch().block_size}; };
+  const auto planned = [&](const auto& f, std::int64_t n) {
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), f, fanin::exact_sum<double>{}),
+              static_cast<double>(n * (n - 1) / 2));
+    return launched();
+  };
+  EXPECT_EQ(planned(small_index{}, 1'024), std::pair(1, 256));
+  EXPECT_EQ(planned(small_index{}, 4'096), std::pair(1, 512));
+  EXPECT_EQ(planned(small_index{}, 4'097), std::pair(2, 512));
+  EXPECT_EQ(planned(small_index{}, 131'072), std::pair(2, 512));
+  EXPECT_EQ(planned(small_index{}, 131'073), std::pair(1, 1024));
+  // Accumulators that f adds to.
+  EXPECT_EQ(planned(add_index{}, 4'097), std::pair(2, 512));
+  EXPECT_EQ(planned(add_index{}, 16'384), std::pair(2, 512));
+  EXPECT_EQ(planned(add_index{}, 16'385), std::pair(1, 1024));
+  // Products, in vectors of two.
+  const std::vector<double> ones(32'770, 1.0);
+  const auto planned_dot = [&](std::size_t n) {
+    const auto xs = std::span(ones).first(n);
+    EXPECT_EQ(fanin::exact_dot(gpu, xs, xs), static_cast<double>(n));
+    return launched();
+  };
+  EXPECT_EQ(planned_dot(32'768), std::pair(1, 512));
+  EXPECT_EQ(planned_dot(32'770), std::pair(1, 1024));
 }
 
 /// Rounds are numbered by 32 bits.

@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy,
                   const cuda_destination<typename Composite::result_type> destination) {
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, Composite>>();
-  const grid_stage_of<Strategy, Composite> grid(work, destination, block);
   typename partial_type_of<Strategy, Composite>::value_type value;
   partial_type_of<Strategy, Composite> partial(c, work, block, shared, value);
+  const grid_stage_of<Strategy, Composite> grid(work, destination, block);  // waits for the grids before
   partial.gather(source);
   if constexpr (Strategy::recipe.cluster_size > 1) {
     if (!partial.combine_in_cluster()) return;

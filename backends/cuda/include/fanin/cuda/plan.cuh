@@ -80,23 +80,45 @@ std::int64_t units_of(const Source& source) {
 template <class Source>
 inline constexpr int loads_of_unit = static_cast<int>(std::max<std::size_t>(Source::value_size, 16) / 16);
 
-/// Blocks that hand over parcels, where the tuning does not say: one a multiprocessor, or a lone one, and the smaller,
-/// the fewer units there are, since the threads of a block join what they hold. On an H200, exact_sum<float>: 2^10
-/// elements 2.2 us instead of 2.8 with 1024 threads, 2^16 4.2 instead of 6.1, 2^20 6.0 instead of 7.1, 2^22 8.4 instead
-/// of 9.0. Beyond 2^23 as many threads as a multiprocessor takes.
+/// Blocks that hand over parcels, where the tuning does not say: a lone one, one a multiprocessor, then two; and the
+/// smaller, the fewer units there are, since the threads of a block join what they hold. On an H200, exact_sum<float>:
+/// 2^10 elements 2.2 us instead of 2.8 with 1024 threads, 2^16 4.2 instead of 6.1, 2^20 6.0 instead of 7.1. As nodes of
+/// a graph, with one block of 512 threads, two, and one of 1024: 2^20 doubles 7.16, 7.23 and 7.52 us, 2^21 9.91, 9.26
+/// and 9.44, 2^22 14.73, 13.60 and 13.73; floats 2^23 14.26, 13.19 and 13.42, 2^26 78.23, 66.91 and 66.99, 2^28 292.0,
+/// 245.9 and 245.1. Squares of 2^22 doubles took 16.0 with two and 14.7 with one of 1024, functors that take an
+/// accumulator 30.5 and 29.2, of 2^21 22.6 with two and 27.4 with one of 512.
 struct parcel_block {
   static constexpr int few_threads = 256;
   static constexpr int some_threads = 512;
   static constexpr int all_threads = 1024;
 
   int block_size = all_threads;
-  bool is_lone = false;
+  int blocks_per_sm = 1;  ///< 0: a lone one
 
+  /// So many units for each of some_threads a multiprocessor.
+  struct limits {
+    int of_one;  ///< block of some_threads
+    int of_two;
+  };
+  template <class Composite>
+  static constexpr limits limits_for() {
+    constexpr std::size_t tables = number_of_columns<Composite>;
+    if (tables == 0) return {8, 32};
+    return tables == 1 && !Composite::loads_ahead ? limits{8, 256} : limits{32, 32};
+  }
+
+  template <class Composite>
+  static constexpr int most_blocks_per_sm = limits_for<Composite>().of_one < limits_for<Composite>().of_two ? 2 : 1;
+
+  template <class Composite>
   static parcel_block for_units(std::int64_t units, int multiprocessors) {
-    if (units <= 4 * few_threads) return {few_threads, true};
-    if (units <= 8 * some_threads) return {some_threads, true};
-    if (units <= std::int64_t{4} * few_threads * multiprocessors) return {few_threads, false};
-    if (units <= std::int64_t{32} * some_threads * multiprocessors) return {some_threads, false};
+    constexpr limits most = limits_for<Composite>();
+    const std::int64_t threads = std::int64_t{some_threads} * multiprocessors;
+    if (units <= 4 * few_threads) return {few_threads, 0};
+    if (units <= 8 * some_threads) return {some_threads, 0};
+    if (units <= 4 * std::int64_t{few_threads} * multiprocessors) return {few_threads, 1};
+    if (units <= most.of_one * threads) return {some_threads, 1};
+    if (units <= most.of_two * threads) return {some_threads, 2};
     return {};
   }
 };
@@ -118,7 +140,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
   if (tuning.block_size == 0) {
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
     if (plans_parcel_blocks<Strategy, Composite>) {
-      launch.block_size = parcel_block::for_units(units, multiprocessors).block_size;
+      launch.block_size = parcel_block::for_units<Composite>(units, multiprocessors).block_size;
     } else if (finishes_in_spill<Strategy, Composite> && recipe.thread == cuda_stage::thread::vectorised) {
       launch.block_size = spill_block_size;
     }
@@ -326,8 +348,10 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   };
   if constexpr (plans_parcel_blocks<Strategy, Composite>) {
     if (leaves_blocks_open(tuning)) {
-      plan.largest_grid = multiprocessors;
-      plan.launch.grid_size = at_most(parcel_block::for_units(units, multiprocessors).is_lone ? 1 : blocks);
+      const int blocks_per_sm = parcel_block::for_units<Composite>(units, multiprocessors).blocks_per_sm;
+      plan.largest_grid = multiprocessors * parcel_block::most_blocks_per_sm<Composite>;
+      const int most = multiprocessors * std::min(blocks_per_sm, facts.resident_blocks);
+      plan.launch.grid_size = std::min(at_most(blocks), std::max(most, 1));
       return;
     }
   }

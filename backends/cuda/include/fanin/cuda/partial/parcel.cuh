@@ -29,19 +29,22 @@ struct partial_parcel : block_task<Strategy, Composite> {
   using task::block, task::c, task::chunks, task::shared;
   using typename task::memory_type;
 
-  accumulator* spill = nullptr;
+  accumulator* spill;
   parcel_type& parcel;
+  typename Composite::state_type state;
 
+  /// The block's memory is ready behind it, also before the grids before have ended.
   template <class Workspace>
   __device__ __forceinline__ partial_parcel(const Composite& composite, const Workspace& work, memory_type& of_block,
                                             void* of_launch, parcel_type& of_kernel)
-      : task(composite, work, of_block, of_launch), parcel{of_kernel} {}
+      : task(composite, work, of_block, of_launch),
+        spill{&begin_spill(composite, of_block.spill.address())},
+        parcel{of_kernel},
+        state{composite.begin(*spill)} {}
 
   /// What the block's threads gather, joined. Ends with a barrier.
   template <class Source>
   __device__ __forceinline__ void gather(const Source& source) {
-    spill = &begin_spill(c, block.spill.address());
-    auto state = c.begin(*spill);
     fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
     parcel = for_all([&]<std::size_t K>(index<K>) {
       if constexpr (has_spill<K>) {

@@ -28,6 +28,7 @@ namespace fanin::detail {
 /// States that stand in a block's memory one behind the other.
 template <class... State>
 struct column_states {
+  static constexpr std::size_t count = sizeof...(State);
   static constexpr std::size_t bytes(unsigned threads) {
     static_cast<void>(threads);  // where there are none
     return (std::size_t{0} + ... + State::bytes(threads));
@@ -202,6 +203,8 @@ template <class Composite>
 constexpr std::size_t columns_bytes(int threads) {
   return decltype(states_of<Composite>())::bytes(static_cast<unsigned>(threads));
 }
+template <class Composite>
+inline constexpr std::size_t number_of_columns = decltype(states_of<Composite>())::count;
 /// Whether this is a call with columns.
 template <class Composite>
 inline constexpr bool has_columns = columns_bytes<Composite>(1) != 0;
