@@ -131,6 +131,66 @@ TYPED_TEST(axes, an_axis_in_the_middle) {
   }
 }
 
+/// Rows whose elements lie side by side, since the axes behind the reduced one have one index, and rows whose elements
+/// lie near to each other: from one to as many as take a device, short ones and long ones.
+struct digit_near_others {
+  std::int64_t rows;
+  std::int64_t depth;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t) const {
+    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>((i * rows + j) * depth + k)) % 50);
+  }
+};
+struct digit_behind_others : digit_near_others {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t one, std::int64_t k, std::int64_t j, std::int64_t i) const {
+    return digit_near_others::operator()(i, j, k, one);
+  }
+};
+TYPED_TEST(axes, elements_of_a_row_near_to_each_other) {
+  using exec_type = typename TypeParam::exec_type;
+  const fanin::sum<std::int64_t> sum;
+  const fanin::min_loc<std::int64_t> least;
+  struct shape {
+    std::int64_t n, m, depth;
+  };
+  for (const auto& [n, m, depth] : std::vector<shape>{{1, 1, 1},
+                                                      {5, 7, 1},
+                                                      {20'000, 5, 1},
+                                                      {17'000, 20, 1},
+                                                      {700, 100, 1},
+                                                      {40, 600, 1},
+                                                      {300, 513, 1},
+                                                      {9, 5'000, 1},
+                                                      {2, 70'003, 1},
+                                                      {1, 900, 3},
+                                                      {50, 300, 2},
+                                                      {9'000, 17, 2},
+                                                      {6, 40, 31},
+                                                      {6, 40, 33},
+                                                      {3, 0, 1},
+                                                      {0, 3, 1}}) {
+    std::vector<sum_and_place> expected;
+    for (std::int64_t row = 0; row < n * depth; ++row) {
+      const auto at = [&, rows = m, deep = depth](std::int64_t j) {
+        return ((row / deep) * rows + j) * deep + row % deep;
+      };
+      expected.push_back(expected_of(m, at));
+    }
+    placed<sum_and_place, exec_type> out(this->exec(), std::vector<sum_and_place>(expected.size()));
+    const digit_near_others f{m, depth};
+    fanin::parallel_reduce_into(out.data(), fanin::axes<1>(fanin::md_range(this->exec(), {n, m, depth, 1})), f, sum,
+                                least);
+    synchronize(this->exec());
+    EXPECT_TRUE(is_same(out.host(), expected)) << n << " x " << m << " x " << depth;
+    // The first index fastest.
+    placed<sum_and_place, exec_type> out_of_left(this->exec(), std::vector<sum_and_place>(expected.size()));
+    fanin::parallel_reduce_into(out_of_left.data(),
+                                fanin::axes<2>(fanin::md_range<fanin::iterate::left>(this->exec(), {1, depth, m, n})),
+                                digit_behind_others{f}, sum, least);
+    synchronize(this->exec());
+    EXPECT_TRUE(is_same(out_of_left.host(), expected)) << n << " x " << m << " x " << depth;
+  }
+}
+
 /// acc += x[i][j].
 struct add_in_matrix {
   const double* x;

@@ -74,6 +74,13 @@ struct axes_functor {
   /// Whether all rows have `count` elements, from first() on.
   static constexpr bool has_equal_rows = true;
 
+  /// How many dimensions count faster than all that are reduced.
+  static constexpr std::size_t left_that_are_faster = [] {
+    std::size_t n = 0;
+    while (!Axes::is_reduced(Order == iterate::right ? Axes::rank - 1 - n : n)) ++n;
+    return n;
+  }();
+
   md_shape<Axes::left_rank, Order> left;
   md_shape<Axes::reduced_rank, Order> reduced;
   std::int64_t results;
@@ -86,6 +93,16 @@ struct axes_functor {
       return reduced.lower(0);
     } else {
       return 0;
+    }
+  }
+  /// How far neighbours of one row lie from each other, of all elements in their order.
+  constexpr std::int64_t elements_apart() const {
+    if constexpr (left_that_are_faster == Axes::left_rank) {
+      return results;
+    } else {
+      std::int64_t apart = 1;
+      for (std::size_t speed = 0; speed < left_that_are_faster; ++speed) apart *= left.extent(speed);
+      return apart;
     }
   }
   FANIN_FUNCTION constexpr md_index<Axes::left_rank> place(std::int64_t row) const { return left.index_of(row); }

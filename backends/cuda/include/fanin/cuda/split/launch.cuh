@@ -57,7 +57,7 @@ inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int6
 template <class Put, class All, class Composite>
 void split_by_lanes(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned log_lanes) {
   cuda_plan plan;
-  plan.launch.strategy = All::reduces_fastest ? "rows by lanes" : "columns by lanes";
+  plan.launch.strategy = "rows by lanes";
   plan.launch.block_size = threads_of_split;
   const std::int64_t groups = threads_of_split >> log_lanes;
   constexpr int several = rows_in_flight<All, Composite>;
@@ -69,6 +69,18 @@ void split_by_lanes(cuda_session& session, const Put& put, const All& all, const
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
   plan.launch.grid_size = blocks_at_once<Composite, by_lanes, All, Put>(session, plan, blocks);
   void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.record(plan.launch);
+}
+
+template <class Put, class All, class Composite>
+void split_by_threads(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&rows_by_threads_kernel<All, Composite, Put>);
+  plan.launch.strategy = "columns by threads";
+  plan.launch.block_size = threads_of_split;
+  plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, (all.results - 1) / threads_of_split + 1));
+  void* arguments[] = {argument(all), argument(c), argument(put)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -107,9 +119,10 @@ void split_by_block(cuda_session& session, const Put& put, const All& all, const
   session.record(plan.launch);
 }
 
-/// Tiles of `width` rows.
+/// Tiles of `width` rows, whose elements follow each other in memory, or lie across.
 template <class Put, class All, class Composite>
-void split_by_tiles(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned width) {
+void split_by_tiles(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned width,
+                    bool is_along) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::int64_t elements_of_piece = 16;  // of a thread, at the least
   constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth a second launch
@@ -118,12 +131,13 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
   const std::int64_t tiles = (all.results - 1) / width + 1;
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
-  plan.launch.strategy = All::reduces_fastest ? "rows by tiles" : "columns by tiles";
+  plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
   plan.launch.block_size = threads_of_split;
   plan.launch.shared_bytes = threads_of_split * sizeof(accumulator);
 
   tiles_share share;
   share.width = width;
+  share.is_along = is_along;
   const std::int64_t parts = threads_of_split / width;
   const std::int64_t at_once = blocks_at_once<Composite, by_tiles, All, Put>(session, plan, INT32_MAX);
   const std::int64_t most_pieces = all.count <= parts * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
@@ -210,6 +224,15 @@ inline unsigned columns_of_tile(std::int64_t results, std::int64_t count) {
   return static_cast<unsigned>((results - 1) / tiles + 1);
 }
 
+/// Rows that lie in memory one after the other and that a block's threads work on: a long one, else as many as leave
+/// each thread eight elements, up to those that a block's warps take.
+inline unsigned rows_of_tile(std::int64_t count, bool is_long) {
+  constexpr std::int64_t elements_of_thread = 8;
+  if (is_long) return 1;
+  const auto threads = std::bit_ceil(static_cast<std::uint64_t>(count / elements_of_thread));
+  return static_cast<unsigned>(threads_of_split / std::clamp<std::uint64_t>(threads, 1, warp_size));
+}
+
 template <class Put, class All, class Composite>
 void launch_each(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
   using stage = grid_stage_of<cuda_strategy::one_pass, typename Composite::one_type>;
@@ -250,17 +273,18 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
     if constexpr (Put::has_addresses) {
       if (all.results == 1) return launch_each(session, handle.tuning, put, all, c);
     }
-    if constexpr (!All::reduces_fastest) {
-      if (all.count <= short_column && all.results >= threads) {
-        split_by_lanes(session, put, all, c, 0);
-      } else {
-        split_by_tiles(session, put, all, c, columns_of_tile(all.results, all.count));
-      }
-    } else if (all.count <= short_row || (all.count <= row_of_warp && all.results >= threads / warp_size)) {
-      split_by_lanes(session, put, all, c, log_lanes_of(all.results, all.count, threads));
+    const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
+    if constexpr (All::reduces_fastest) {
+      if (!is_long) return split_by_lanes(session, put, all, c, log_lanes_of(all.results, all.count, threads));
     } else {
-      split_by_tiles(session, put, all, c, 1);
+      const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
+      const bool is_along = all.elements_apart() == 1;
+      if (are_many && (!is_along || all.count <= short_column)) return split_by_threads(session, put, all, c);
+      if (!is_along) {
+        return split_by_tiles(session, put, all, c, columns_of_tile(all.results, all.count), false);
+      }
     }
+    split_by_tiles(session, put, all, c, rows_of_tile(all.count, is_long), true);
   } else {
     if constexpr (Put::has_addresses) {
       if (takes_launch_each(all.results, all.count)) return launch_each(session, handle.tuning, put, all, c);
