@@ -177,6 +177,19 @@ TYPED_TEST(kokkos_space, parallel_for_and_buffers) {
   EXPECT_EQ(none.data(), nullptr);
 }
 
+/// Functors that a host alone can call, also in units that nvcc compiles.
+TYPED_TEST(kokkos_space, functors_of_the_host) {
+  if constexpr (std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>) {
+    const fanin::kokkos<TypeParam> exec;
+    std::vector<std::int64_t> squares(1000, 0);
+    fanin::parallel_for(fanin::range(exec, 1000),
+                        [&](std::int64_t i) { squares[static_cast<std::size_t>(i)] = i * i; });
+    exec.synchronize();
+    const auto square = [&](std::int64_t i) { return squares[static_cast<std::size_t>(i)]; };
+    EXPECT_EQ(fanin::parallel_reduce(fanin::range(exec, 1000), square, fanin::sum<std::int64_t>{}), 332'833'500);
+  }
+}
+
 TYPED_TEST(kokkos_space, buffers_and_ranges_survive_a_move_of_the_object) {
   using object = fanin::kokkos<TypeParam>;
   static_assert(!std::is_copy_constructible_v<object> && !std::is_copy_assignable_v<object>);
