@@ -18,6 +18,7 @@
 
 #include "harness/json_report.hpp"
 #include "harness/options.hpp"
+#include "shapes/input.hpp"
 #include "shapes/run.hpp"
 
 namespace {
@@ -28,8 +29,8 @@ constexpr const char* about =
     "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
     "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
     "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
-    "(giant:NxM); along the middle axis of three (middle:NxMxK). Each is compared with sums in double first. With a "
-    "GPU as nodes of a CUDA graph, else on the host.";
+    "(giant:NxM); along the middle axis of three (middle:NxMxK); or along the axes of an array in a file. Each is "
+    "compared with sums in double first. With a GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.
 std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
@@ -65,6 +66,7 @@ std::vector<shapes::shape> usual_shapes(std::int64_t elements) {
 
 struct request {
   shapes::options chosen;
+  input_array array{};
   std::string json;
 };
 
@@ -73,17 +75,38 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
   std::vector<std::string> given;
   std::string elements = has_gpu ? "2^28" : "2^24";
   std::vector<std::string> types{"f64", "f32"};
+  std::string file;
+  std::string name;
+  std::vector<std::int64_t> axes;
   app.option_defaults()->always_capture_default();
   app.add_option("--shapes", given, "rows:2^20x256,middle:64x64x256,giant:2^20x16; none: many of --elements")
       ->delimiter(',');
   app.add_option("--elements", elements, "of each shape, where none are named: 2^24,2^28");
   app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
+  auto* const input = app.add_option("--input", file, "instead of shapes: the array in this .npy or .npz file");
+  app.add_option("--array", name, "which one of an .npz; needed where it holds several")->needs(input);
+  app.add_option("--axis", axes, "along which axes, counted from 0, or from the last one, -1, on; none: along each")
+      ->delimiter(',')
+      ->needs(input);
+  input->excludes("--shapes");
   app.add_option("--contenders", asked.chosen.contenders, "as the table names them; none: all")->delimiter(',');
   app.add_option("--series", asked.chosen.series, "how often each is timed")->check(CLI::Range(1, 1000));
   app.add_flag("--quick", asked.chosen.quick, "short series, to see that it runs");
   app.add_option("--json", asked.json, "a file for all figures; the table is printed anyway");
   app.parse(argc, argv);
   for (const std::string& text : given) asked.chosen.shapes.push_back(shapes::parse_shape(text));
+  if (!file.empty()) {
+    asked.array = load_array(file, name);
+    asked.chosen.input = asked.array.source;
+    asked.chosen.numbers = asked.array.data.data();
+    asked.chosen.types = {shapes::type_of(asked.array)};
+    for (std::int64_t axis = 0; axes.empty() && axis < std::int64_t(asked.array.shape.size()); ++axis) {
+      asked.chosen.shapes.push_back(shapes::shape_along(asked.array, axis));
+    }
+    for (const std::int64_t axis : axes) asked.chosen.shapes.push_back(shapes::shape_along(asked.array, axis));
+    if (asked.chosen.shapes.empty()) throw std::invalid_argument(asked.array.source + " is one number: it has no axis");
+    return asked;
+  }
   if (given.empty()) {
     for (const std::int64_t n : parse_sizes(elements)) {
       const std::vector<shapes::shape> some = usual_shapes(n);

@@ -38,6 +38,7 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
   nlohmann::ordered_json root;
   root["meta"] = nlohmann::ordered_json::parse(describe_machine(all.versions, gpu));
   root["meta"]["series"] = chosen.series;
+  if (!chosen.input.empty()) root["meta"]["input"] = chosen.input;
   for (const row& one : rows) {
     nlohmann::ordered_json entry{{"shape", one.of.text()}, {"type", name(one.type)}, {"contender", one.who->name}};
     if (one.fault.empty()) {

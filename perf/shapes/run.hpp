@@ -3,6 +3,7 @@
 
 // Runs contenders over shapes: each is compared with sums in double, then timed.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,6 +20,8 @@ namespace fanin_perf::shapes {
 struct options {
   std::vector<shape> shapes;
   std::vector<element> types{element::f64, element::f32};
+  std::string input{};                    ///< whose array it is that is summed; empty: synthetic ones
+  const std::byte* numbers = nullptr;     ///< its elements
   std::vector<std::string> contenders{};  ///< empty: all
   int series = 15;
   bool quick = false;

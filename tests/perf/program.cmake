@@ -9,6 +9,9 @@ if(FANIN_PYTHON)
   endfunction()
   fanin_add_program_test(perf_program Options Json)
   fanin_add_program_test(perf_baseline Baseline)
+  add_test(NAME perf_shapes_input COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/shapes_input_test.py"
+                                          "$<TARGET_FILE:fanin_perf_shapes>")
+  set_tests_properties(perf_shapes_input PROPERTIES LABELS perf)
   # Not beside others: it compares times.
   set_tests_properties(perf_baseline PROPERTIES RUN_SERIAL ON)
 endif()
