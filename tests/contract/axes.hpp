@@ -166,6 +166,8 @@ TYPED_TEST(axes, elements_of_a_row_near_to_each_other) {
                                                       {9'000, 17, 2},
                                                       {6, 40, 31},
                                                       {6, 40, 33},
+                                                      {3, 11'000, 5},
+                                                      {2, 3'000, 12},
                                                       {3, 0, 1},
                                                       {0, 3, 1}}) {
     std::vector<sum_and_place> expected;

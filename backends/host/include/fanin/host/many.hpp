@@ -178,6 +178,8 @@ __attribute__((noinline)) void fold_many_columns(const All& all, const Composite
 /// of doubles along the middle axis, across and so: of 4096 x 4096 x 1 5.3 and 0.4, 1024 x 4096 x 3 3.7 and 0.7, 512 x
 /// 2048 x 16 3.1 and 1.4, 64 x 4096 x 64 1.2 and 1.9.
 inline constexpr std::int64_t least_apart_across = 32;
+/// As long as so many elements beside each other, of all these rows, stay in a cache until the last row's turn.
+inline constexpr std::int64_t elements_in_a_cache = 32'768;
 
 /// Calls use(row, place, accumulator) for the rows begin .. end - 1, of whose elements it folds those with the numbers
 /// from .. until - 1, counted from 0: each row's from left to right, or, where that is not asked for, a lone row's and
@@ -200,14 +202,20 @@ void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::i
       return;
     }
   }
-  if (all.elements_apart() < least_apart_across && (has_plain_states<Composite> || !left_to_right)) {
+  const std::int64_t apart = all.elements_apart();
+  if (apart < least_apart_across && (has_plain_states<Composite> || !left_to_right) &&
+      (apart == 1 || all.count <= elements_in_a_cache / apart)) {
     const std::int64_t whole = left_to_right ? INT64_MAX : short_row;
     host::fold_rows(all, c, begin, end, until - from == all.count ? whole : -1, fold_row, use);
     return;
   }
   if constexpr (may_be_local) {
-    if (end - begin <= very_few_rows && !left_to_right) {
-      host::fold_very_few_columns(all, c, begin, end - begin, from, until, use);
+    if (std::min(apart, end - begin) <= very_few_rows && !left_to_right) {
+      while (begin < end) {  // those beside each other
+        const std::int64_t n = std::min(end - begin, apart - begin % apart);
+        host::fold_very_few_columns(all, c, begin, n, from, until, use);
+        begin += n;
+      }
       return;
     }
   }
