@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <chrono>
 #include <cmath>
 #include <complex>
@@ -23,6 +24,14 @@
 
 #include "mpi/parts.hpp"
 #include "support/data.hpp"
+
+/// So many of MPI's tests fail next; else they are MPI's own.
+static int tests_of_mpi_that_fail = 0;
+extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (tests_of_mpi_that_fail == 0) return PMPI_Test(request, flag, status);
+  --tests_of_mpi_that_fail;
+  return MPI_ERR_OTHER;
+}
 
 /// Reductions over ranks: every test is run by all of them, whatever their number.
 namespace fanin_test {
@@ -310,6 +319,55 @@ TEST(ranks, a_call_that_waits_while_another_one_is_under_way) {
     if (!gets_first) {
       EXPECT_EQ(later.get(), plain.size());
     }
+  }
+}
+
+/// What ranks gave is joined by the thread that waits for it, with its rounding mode, and not by a call in between.
+TEST(ranks, joins_round_as_the_call_that_takes_the_result) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const fanin::mpi another(MPI_COMM_WORLD);
+  const auto one_and_little = [&](std::int64_t) { return comm.rank() == 0 ? 1.0 : 0x1p-60; };
+  const auto over_one = [&](const fanin::mpi& of) { return fanin::over(of, fanin::range(exec, 1)); };
+  const double above = comm.size() == 1 ? 1 : std::nextafter(1.0, 2.0);
+  for (int round = 0; round < 50; ++round) {
+    std::fesetround(FE_DOWNWARD);
+    auto later = fanin::parallel_reduce_async(over_one(comm), one_and_little, fanin::sum<double>{});
+    std::fesetround(FE_UPWARD);
+    const double upwards = fanin::parallel_reduce(over_one(another), one_and_little, fanin::sum<double>{});
+    std::fesetround(FE_DOWNWARD);
+    const double downwards = later.get();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_GE(upwards, above);
+    EXPECT_EQ(downwards, 1);
+  }
+}
+
+/// What MPI fails at comes from the call whose exchange it is, and from no other one.
+TEST(ranks, an_error_of_mpi_is_told_to_whom_it_concerns) {
+  const fanin::mpi comm(MPI_COMM_WORLD);
+  const fanin::mpi healthy(MPI_COMM_WORLD);
+  const auto ones = [](std::int64_t) { return std::int64_t{1}; };
+  const auto over_one = [&](const fanin::mpi& of) { return fanin::over(of, fanin::range(exec, 1)); };
+  for (const bool goes_on : {false, true}) {
+    // The others begin when the first rank has, so that its exchange is not over before MPI fails at it.
+    int go = 0;
+    if (comm.rank() != 0) MPI_Recv(&go, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    auto later = fanin::parallel_reduce_async(over_one(comm), ones, fanin::sum<std::int64_t>{});
+    const bool fails = comm.rank() == 0 && comm.size() > 1;
+    tests_of_mpi_that_fail = fails ? 1 : 0;
+    for (int rank = 1; comm.rank() == 0 && rank < comm.size(); ++rank) {
+      MPI_Send(&go, 1, MPI_INT, rank, 0, MPI_COMM_WORLD);
+    }
+    if (goes_on) {
+      EXPECT_EQ(fanin::parallel_reduce(over_one(healthy), ones, fanin::sum<std::int64_t>{}), comm.size());
+    }
+    if (fails) {
+      EXPECT_THROW(later.get(), fanin::mpi_error);
+      EXPECT_EQ(tests_of_mpi_that_fail, 0);
+    } else {
+      EXPECT_EQ(later.get(), comm.size());
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 

@@ -31,10 +31,15 @@ namespace fanin::detail {
 class exchange_under_way final : public rank_exchange {
  public:
   exchange_under_way(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join)
-      : state_{&state}, part_{std::move(part)}, join_{std::move(join)} {}
+      : state_{&state},
+        part_{std::move(part)},
+        join_{std::move(join)},
+        is_grouped_{state.is_grouped()},
+        size_{state.size} {}
   /// Of a call that waits, whose part is there.
   exchange_under_way(mpi_state& state, rank_part part, join_parts join)
-      : state_{&state}, join_{std::move(join)}, waits_{true} {
+      : exchange_under_way(state, std::shared_ptr<part_to_come>{}, std::move(join)) {
+    waits_ = true;
     whole_ = std::move(part);
   }
 
@@ -45,20 +50,28 @@ class exchange_under_way final : public rank_exchange {
     return is_complete_;
   }
   void wait() override {
-    if (is_complete_ && error_ != nullptr) std::rethrow_exception(error_);
-    if (is_complete_) return;
-    if (state_ == nullptr) refuse_what_is_gone();
-    state_->require_mpi("fanin::pending::get");
-    for (int looks = 0; !is_complete_; ++looks) {
-      if (looks > most_looks) std::this_thread::yield();
-      advance_all();
+    if (!is_complete_) {
+      if (state_ == nullptr) refuse_what_is_gone();
+      state_->require_mpi("fanin::pending::get");
+      for (int looks = 0; !is_complete_; ++looks) {
+        if (looks > most_looks) std::this_thread::yield();
+        advance_all();
+      }
     }
     if (error_ != nullptr) std::rethrow_exception(error_);
+    if (!std::exchange(is_put_together_, true)) put_together();
   }
   /// Its communicator goes away and has not got it.
   void abandon() noexcept { state_ = nullptr; }
 
   bool is_complete() const noexcept { return is_complete_; }
+  /// Whether MPI may write to it for ever, as one of its functions failed.
+  bool may_be_written() const noexcept { return is_under_way_ && error_ != nullptr; }
+  /// MPI does not go on with it: whoever waits for it is told.
+  void fail(std::exception_ptr why) noexcept {
+    error_ = std::move(why);
+    is_complete_ = true;
+  }
   /// Whether it has, now. Those of all calls before it have.
   bool has_begun() {
     if (has_begun_) return true;
@@ -68,8 +81,7 @@ class exchange_under_way final : public rank_exchange {
       if (part_ != nullptr) whole_ = std::exchange(part_, nullptr)->take();
       begin();
     } catch (...) {
-      error_ = std::current_exception();
-      is_complete_ = true;
+      fail(std::current_exception());
     }
     return true;
   }
@@ -79,16 +91,14 @@ class exchange_under_way final : public rank_exchange {
     const bool are_summed = are_sums_over();
     while (has_gathered_ && !is_over_everywhere_) {
       if (!is_step_over()) return;
-      if (state_->is_grouped() && !may_go_on) return;
-      finish_step();
+      if (is_grouped_) {
+        if (!may_go_on) return;
+        finish_step();
+      } else {
+        is_over_everywhere_ = true;
+      }
     }
-    if (!are_summed) return;
-    if (has_sums_) {
-      if (sum_rounds_) std::copy(sum_rounds_->sums().begin(), sum_rounds_->sums().end(), sums_.begin());
-      failed_ = std::max(failed_, static_cast<std::int64_t>(sums_[0]));  // a join may have failed, too
-      whole_.summed.assign(sums_.begin() + 1, sums_.end());
-    }
-    is_complete_ = true;
+    is_complete_ = are_summed;
   }
 
  private:
@@ -96,7 +106,7 @@ class exchange_under_way final : public rank_exchange {
     throw state_error(
         "fanin::pending::get: the communicator of this result went away and MPI could not complete what was under way");
   }
-  bool goes_in_rounds() const noexcept { return waits_ && !state_->is_grouped(); }
+  bool goes_in_rounds() const noexcept { return waits_ && !is_grouped_; }
   bool are_sums_over() { return sum_rounds_ ? sum_rounds_->is_over() : is_request_over(of_sums_); }
   bool is_step_over() { return gather_rounds_ ? gather_rounds_->is_over() : is_request_over(of_step_); }
 
@@ -112,11 +122,12 @@ class exchange_under_way final : public rank_exchange {
       mine_ = message_to_gather(whole_);
       bytes_ = mine_.size();
       (void)count_for_mpi(bytes_ * static_cast<std::size_t>(std::min(state_->size, state_->options.gather_up_to)));
-      int most = state_->is_grouped() ? 0 : state_->size;
+      int most = is_grouped_ ? 0 : size_;
       for (const group_level& group : state_->levels()) most = group.rank == 0 ? std::max(most, group.size) : most;
       all_.resize(bytes_ * static_cast<std::size_t>(most));
       if (goes_in_rounds()) gather_rounds_.emplace(state_->comm(), state_->next_number());
     }
+    is_under_way_ = true;
     if (sum_rounds_) {
       sum_rounds_->begin(sums_);
     } else if (has_sums_) {
@@ -125,7 +136,7 @@ class exchange_under_way final : public rank_exchange {
                 "MPI_Iallreduce");
     }
     if (has_gathered_) {
-      if (state_->is_grouped()) {
+      if (is_grouped_) {
         send_up(0);
       } else if (gather_rounds_) {
         std::copy(mine_.begin(), mine_.end(), all_.begin());
@@ -156,16 +167,26 @@ class exchange_under_way final : public rank_exchange {
     std::uint64_t failed = 0;
     std::memcpy(&failed, message, status_bytes);
     failed_ = static_cast<std::int64_t>(failed);
-    whole_.gathered.assign(message + status_bytes, message + bytes_);
-    is_over_everywhere_ = true;
+    whole_.gathered = rank_array<std::byte>(message + status_bytes, message + bytes_);
   }
-  /// The step is over.
+  /// By the thread that takes it.
+  void put_together() {
+    if (has_gathered_ && is_grouped_) {
+      take_whole(mine_.data());
+    } else if (has_gathered_) {
+      take_whole(join_messages(all_.data(), gather_rounds_ ? gather_rounds_->first() : 0, size_, bytes_, join_));
+    }
+    if (has_sums_) {
+      if (sum_rounds_) std::copy(sum_rounds_->sums().begin(), sum_rounds_->sums().end(), sums_.begin());
+      failed_ = std::max(failed_, static_cast<std::int64_t>(sums_[0]));  // a join may have failed, too
+      whole_.summed = rank_array<std::uint64_t>(sums_.data() + 1, sums_.data() + sums_.size());
+    }
+  }
+  /// The step between groups is over.
   void finish_step() {
-    if (!state_->is_grouped()) {
-      take_whole(join_messages(all_.data(), gather_rounds_ ? gather_rounds_->first() : 0, state_->size, bytes_, join_));
-    } else if (is_going_down_) {
+    if (is_going_down_) {
       if (level_ == 0) {
-        take_whole(mine_.data());
+        is_over_everywhere_ = true;
       } else {
         send_down(level_ - 1);
       }
@@ -186,7 +207,11 @@ class exchange_under_way final : public rank_exchange {
   mpi_state* state_;
   std::shared_ptr<part_to_come> part_;  ///< until it has begun, unless it was there
   join_parts join_;
-  bool waits_ = false;  ///< the call that it is of
+  bool is_grouped_;
+  int size_;
+  bool waits_ = false;            ///< the call that it is of
+  bool is_under_way_ = false;     ///< MPI knows of it
+  bool is_put_together_ = false;  ///< what came from the ranks
   bool has_begun_ = false;
   bool has_sums_ = false;
   bool has_gathered_ = false;

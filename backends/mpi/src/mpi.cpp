@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -139,10 +140,19 @@ void mpi_state::advance() {
   bool is_first = true;
   for (const auto& one : under_way_) {
     if (!one->has_begun()) break;  // nor have those behind it
-    one->look(is_first);
+    try {
+      one->look(is_first);
+    } catch (...) {
+      one->fail(std::current_exception());
+    }
     is_first = is_first && one->is_complete();
   }
-  while (!under_way_.empty() && under_way_.front()->is_complete()) under_way_.pop_front();
+  while (!under_way_.empty() && under_way_.front()->is_complete()) {
+    if (under_way_.front()->may_be_written()) {
+      [[maybe_unused]] auto* const kept = new (std::nothrow) auto(under_way_.front());
+    }
+    under_way_.pop_front();
+  }
 }
 
 void check_rank_call(mpi_state& state, const rank_call& call) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <fanin/mpi/mpi.hpp>
 
@@ -16,11 +17,42 @@
 /// What ranks hand each other of one call.
 namespace fanin::detail {
 
+/// So many of T, zeros first. Of one layout in all units of a program, which std::vector has not: another one under
+/// -D_GLIBCXX_DEBUG.
+template <class T>
+class rank_array {
+ public:
+  rank_array() = default;
+  explicit rank_array(std::size_t size) : data_{std::make_unique<T[]>(size)}, size_{size} {}
+  rank_array(const T* first, const T* last) : rank_array(static_cast<std::size_t>(last - first)) {
+    std::copy(first, last, data());
+  }
+  rank_array(const rank_array& other) : rank_array(other.begin(), other.end()) {}
+  rank_array(rank_array&& other) noexcept
+      : data_{std::move(other.data_)}, size_{std::exchange(other.size_, std::size_t{0})} {}
+  rank_array& operator=(rank_array other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = other.size_;
+    return *this;
+  }
+  ~rank_array() = default;
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* data() noexcept { return data_.get(); }
+  const T* begin() const noexcept { return data_.get(); }
+  const T* end() const noexcept { return data_.get() + size_; }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  std::size_t size_ = 0;
+};
+
 /// A rank's part.
 struct rank_part {
-  std::vector<std::byte> gathered;    ///< joined in the order of the ranks
-  std::vector<std::uint64_t> summed;  ///< added up, modulo 2^64
-  bool has_failed = false;            ///< and what it has stands for no elements
+  rank_array<std::byte> gathered;    ///< joined in the order of the ranks
+  rank_array<std::uint64_t> summed;  ///< added up, modulo 2^64
+  bool has_failed = false;           ///< and what it has stands for no elements
 };
 /// A rank's part that its backend may still be at: what a call's exchange begins with, in its turn.
 class part_to_come {
@@ -35,7 +67,8 @@ class part_to_come {
   /// Once. A part that failed is one without elements, which says so.
   virtual rank_part take() = 0;
 };
-/// Joins what a later rank has to what those before it have.
+/// Joins what a later rank has to what those before it have. Where there are no groups, in the thread that waits, so
+/// with its rounding mode and stack; else in whichever call goes on with the exchange.
 using join_parts = std::function<void(std::byte* into, const std::byte* from)>;
 
 /// One call's exchange: all ranks begin them in the order of their calls, one that waits for its part before those

@@ -16,7 +16,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
@@ -58,7 +57,7 @@ struct rank_message<composite<R...>> {
   }
 
   static rank_part part_of(const accumulators& acc, bool has_failed) {
-    rank_part part{std::vector<std::byte>(before(bytes, size)), std::vector<std::uint64_t>(before(words, size)),
+    rank_part part{rank_array<std::byte>(before(bytes, size)), rank_array<std::uint64_t>(before(words, size)),
                    has_failed};
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       if constexpr (words[I] != 0) {
@@ -75,9 +74,9 @@ struct rank_message<composite<R...>> {
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       using type = std::remove_cvref_t<decltype(get<I>(acc))>;
       if constexpr (words[I] != 0) {
-        get<I>(acc) = summed_words<type>::get(part.summed.data() + before(words, I));
+        get<I>(acc) = summed_words<type>::get(part.summed.begin() + before(words, I));
       } else {
-        get<I>(acc) = read<type>(part.gathered.data() + before(bytes, I));
+        get<I>(acc) = read<type>(part.gathered.begin() + before(bytes, I));
       }
     });
     return acc;
