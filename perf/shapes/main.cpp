@@ -88,7 +88,7 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
   app.add_option("--axis", axes, "along which axes, counted from 0, or from the last one, -1, on; none: along each")
       ->delimiter(',')
       ->needs(input);
-  input->excludes("--shapes");
+  for (const char* const of_synthetic : {"--shapes", "--elements", "--types"}) input->excludes(of_synthetic);
   app.add_option("--contenders", asked.chosen.contenders, "as the table names them; none: all")->delimiter(',');
   app.add_option("--series", asked.chosen.series, "how often each is timed")->check(CLI::Range(1, 1000));
   app.add_flag("--quick", asked.chosen.quick, "short series, to see that it runs");

@@ -58,12 +58,13 @@ class case_data {
   const problem<T>& get() const { return problem_; }
   std::int64_t arrays() const { return problem_.arrays; }
 
-  /// The largest error, relative to the sum of the magnitudes. A file may hold NaN.
+  /// The largest error, relative to the sum of the magnitudes. A file may hold infinities and NaN.
   double error_of(const std::vector<T>& found) const {
     double most = 0;
     for (std::size_t k = 0; k < sums_.size(); ++k) {
-      if (std::isnan(sums_[k]) && std::isnan(found[k])) continue;
-      const double error = std::abs(static_cast<double>(found[k]) - sums_[k]) / std::max(magnitudes_[k], 1e-300);
+      const auto sum = static_cast<double>(found[k]);
+      if (sum == sums_[k] || (std::isnan(sum) && std::isnan(sums_[k]))) continue;
+      const double error = std::abs(sum - sums_[k]) / std::max(magnitudes_[k], 1e-300);
       most = error <= most ? most : error;  // a NaN stays
     }
     return most;

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from math import nan, prod
+from math import inf, nan, prod
 from pathlib import Path
 
 PROGRAM = ""
@@ -57,8 +57,8 @@ class Input(unittest.TestCase):
         write_npy(self.file, (3, 1, 4, 2))
         self.assertEqual(self.shapes_of("--axis", "0,1,2,3")[0], ["columns:3x8", "middle:3x1x8", "middle:3x4x2", "rows:12x2"])
 
-    def test_nan_is_in_its_own_sums_alone(self):
-        write_npy(self.file, (3, 4), numbers=[1.0, nan, *range(10)])
+    def test_infinities_and_nan_are_right_answers(self):
+        write_npy(self.file, (3, 4), numbers=[1.0, nan, *range(9), inf])
         self.assertEqual(self.shapes_of()[0], ["columns:3x4", "rows:3x4"])
 
     def test_what_is_refused(self):
@@ -71,6 +71,7 @@ class Input(unittest.TestCase):
         says("has the shape (2, 3): --axis 2 is none of its axes", "--input", str(self.file), "--axis", "2")
         says("is none of its axes", "--input", str(self.file), "--axis", "-3")
         says("--shapes excludes --input", "--input", str(self.file), "--shapes", "rows:3x3")
+        says("--types excludes --input", "--input", str(self.file), "--types", "f32")
         write_npy(self.file, (2, 3), form="q")
         says("holds <i8, and sums are of float32 and float64", "--input", str(self.file))
         write_npy(self.file, (0, 3))

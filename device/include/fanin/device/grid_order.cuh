@@ -5,7 +5,8 @@
 namespace fanin::detail {
 
 /// A grid that was started before the end of those before it in its stream waits for them here, before it touches
-/// memory, and lets the next one start. Nothing where the code or the launch does not support it.
+/// memory of the device (its blocks' own it may), and lets the next one start. Nothing where the code or the launch
+/// does not support it.
 ///
 /// It waits for all of them, not for the one before it alone: "all prerequisite grids in flight" (PTX ISA,
 /// griddepcontrol). A kernel of somebody else's may start early, wait for nothing and be gone while those before it

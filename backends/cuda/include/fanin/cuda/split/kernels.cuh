@@ -220,8 +220,9 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
   __syncthreads();
 }
 
-/// A tile is `width` neighbouring rows: for rows that lie across each other in memory, as columns do, and, one row
-/// wide, for long ones. A block's piece of them is their result, or goes to partials[piece * rows + row].
+/// A tile is `width` neighbouring rows: for rows that lie across each other in memory, as columns do; for short ones
+/// that lie along it though their range does not say so; and, one row wide, for long ones. A block's piece of them is
+/// their result, or goes to partials[piece * rows + row].
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
