@@ -76,6 +76,7 @@ void use() {
   fanin::exact_norm2_squared_into(exec, &out, xs);
   fanin::parallel_reduce(fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_async("sum", fanin::columns(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_async(&many, fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::axes<>(fanin::md_range(exec, {3, 4}));
   fanin::axes<2>(fanin::md_range(exec, {3, 4}));
   fanin::axes<1, 1>(fanin::md_range(exec, {3, 4, 5}));
@@ -87,6 +88,7 @@ void use() {
   fanin::parallel_reduce_into(fanin::view<double, 2>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(std::tuple(&many, &many), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::reduce(exec, fanin::columns(matrix), sum);
+  fanin::reduce_async(exec, fanin::rows(matrix), sum);
   fanin::reduce_into(std::tuple(&many, &out), exec, fanin::rows(matrix), sum, sum);
   fanin::rows(xs);
   fanin::rows(cube);
@@ -103,8 +105,10 @@ void use() {
   fanin::reduce_into(&many, exec, runs, sum);
   fanin::parallel_reduce(range, value{}, sum);
   fanin::parallel_reduce_into(&many, range, value{}, sum);
+  fanin::parallel_reduce_async(range, value{}, sum);
   fanin::reduce(fanin::runs_to(to_keys, sums, &count), exec, runs, sum);
   fanin::reduce_into(fanin::runs_to(to_keys, sums), exec, runs, sum);
+  fanin::reduce_async(fanin::runs_to(to_keys, sums, &count), exec, runs, sum);
   fanin::reduce(fanin::runs_to(to_keys.data(), sums), exec, runs, sum);
   fanin::reduce(fanin::runs_to(matrix, sums), exec, runs, sum);
   fanin::reduce(fanin::runs_to(keys, sums), exec, runs, sum);
@@ -147,6 +151,15 @@ void use() {
   fanin::parallel_reduce(fanin::runs_to(to_keys, &out), fanin::runs(keys), value{}, sum);
   fanin::parallel_reduce_into("runs", fanin::runs_to(to_keys, &out, &count), fanin::runs(exec, keys), value{}, sum);
   fanin::reduce_async("sum", xs, sum).get();
+  std::vector<double> out_of_rows(3);
+  const std::span<double> span_of_rows(out_of_rows);
+  fanin::parallel_reduce_async("rows", &out, fanin::rows(exec, 1, 4), in_plane{}, sum).get();
+  fanin::parallel_reduce_async(out_of_rows, fanin::rows(3, 4), in_plane{}, sum).get();
+  fanin::reduce_async(out_of_rows.data(), fanin::rows(matrix), sum).get();
+  fanin::reduce_async("rows", span_of_rows, fanin::rows(matrix), sum).get();
+  fanin::reduce_async(std::tuple(&out, span_of_rows), exec, fanin::rows(matrix), sum, sum).get();
+  count = fanin::reduce_async(fanin::runs_to(to_keys, &out), fanin::runs(xs, keys), sum).get();
+  count = fanin::parallel_reduce_async("runs", fanin::runs_to(to_keys, &out), fanin::runs(keys), value{}, sum).get();
   fanin::transform_reduce("sum", exec, xs, square{}, sum);
   fanin::transform_reduce_into(nullptr, &out, xs, square{}, sum);
 #endif

@@ -20,17 +20,6 @@
 /// A result for each index that is left: rows, columns, axes.
 namespace fanin_test {
 
-/// A small number with many equals, and a mark at the place: two visits of one index show as 2.
-struct mark_matrix {
-  std::int64_t columns;
-  std::int32_t* visits;
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
-    const std::int64_t at = i * columns + j;
-    ++visits[at];
-    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(at)) % 50);
-  }
-};
-
 template <class Fixture>
 class axes : public contract<Fixture> {};
 TYPED_TEST_SUITE(axes, fixtures, fixture_names);

@@ -58,6 +58,17 @@ struct residual_of_row {
   FANIN_FUNCTION double operator()(double sum, std::int64_t i) const { return static_cast<double>(i) - sum; }
 };
 
+/// A small number with many equals, and a mark at the place: two visits of one index show as 2.
+struct mark_matrix {
+  std::int64_t columns;
+  std::int32_t* visits;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
+    const std::int64_t at = i * columns + j;
+    ++visits[at];
+    return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(at)) % 50);
+  }
+};
+
 struct small_number {
   FANIN_FUNCTION std::int32_t operator()(std::int64_t i, std::int64_t j) const {
     return static_cast<std::int32_t>((i * 31 + j * 7) % 100);

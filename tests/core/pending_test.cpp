@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <fanin/detail/many.hpp>
 #include <fanin/error.hpp>
 #include <fanin/pending.hpp>
 
@@ -89,6 +90,33 @@ TEST(pending, gives_its_slot_back_once) {
   moved = std::move(other);
   expect_nothing_in(other);
   EXPECT_EQ(moved.get(), 3);
+}
+
+/// Of a call whose results stand elsewhere.
+TEST(pending, of_nothing_says_that_it_is_done) {
+  fanin::pending<void> empty;
+  EXPECT_FALSE(empty.valid());
+  EXPECT_THROW(empty.get(), fanin::state_error);
+  struct done_slot final : fanin::detail::pending_slot {
+    int takes = 0;
+    int releases = 0;
+    bool is_ready() noexcept override { return false; }
+    void take(void*, std::size_t) override { ++takes; }
+    void release() noexcept override { ++releases; }
+  } slot;
+  fanin::pending<void> all[] = {fanin::detail::pending_of_nothing(),
+                                fanin::pending<void>(fanin::detail::pending_handle(&slot)),
+                                fanin::pending<void>(std::make_exception_ptr(std::out_of_range("seven")))};
+  EXPECT_TRUE(all[0].ready() && !all[1].ready() && all[2].ready());
+  all[0].get();
+  all[1].get();
+  EXPECT_THROW(all[2].get(), std::out_of_range);
+  for (auto& one : all) {
+    EXPECT_FALSE(one.valid());
+    EXPECT_THROW(one.get(), fanin::state_error);
+  }
+  EXPECT_EQ(slot.takes, 1);
+  EXPECT_EQ(slot.releases, 1);
 }
 
 }  // namespace

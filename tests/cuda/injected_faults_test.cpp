@@ -8,10 +8,12 @@
 #include <iostream>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/buffer.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/exact_sum.hpp>
@@ -22,6 +24,7 @@
 #include <fanin/reducers.hpp>
 #include <fanin/runs.hpp>
 #include <fanin/serial/serial.hpp>
+#include <fanin/view.hpp>
 
 #include "cuda/fault_device.hpp"
 #include "support/data.hpp"
@@ -325,6 +328,22 @@ std::string got_after_the_object(world& w) {
   return wrong + compared_last("another object's", another, 90);
 }
 
+/// Rows by a launch and runs by two, each with one more that tells their end.
+std::string many_got_later(world& w) {
+  const std::span<const integer> x(w.elements(), most);
+  fanin::buffer<integer, fanin::cuda> out(w.gpu(), 4);
+  const fanin::view<const integer, 2> matrix(x.data(), {2, most / 2});
+  auto of_rows = fanin::reduce_async(out.data(), w.gpu(), fanin::rows(matrix), fanin::sum<integer>{});
+  auto runs = fanin::reduce_async(fanin::runs_to(std::span(out.data() + 2, 1), out.data() + 3), w.gpu(),
+                                  fanin::runs(x, x), fanin::sum<integer>{});
+  const std::string wrong = compared("runs that are got later", runs.get(), most);
+  of_rows.get();
+  std::vector<integer> got(4);
+  out.copy_to(got);
+  return wrong + compared("the first row", got[0], sum_of(0, most / 2)) +
+         compared("the second row", got[1], sum_of(most / 2, most)) + compared("the first run", got[3], sum_of(0, 1));
+}
+
 constexpr step steps[] = {
     [](world& w) { return blocking<one_pass>(w, {}, 100); },
     [](world& w) { return of_two(w.gpu().with<one_pass>({.block_size = 32, .grid_size = 5})); },
@@ -342,6 +361,7 @@ constexpr step steps[] = {
     &exact,
     &of_runs,
     &got_later,
+    &many_got_later,
     [](world& w) { return in_a_graph(w, 3); },
     [](world& w) { return in_a_graph(w, 4); },
     &got_after_the_object,

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/device/timer.hpp>
 #include <fanin/finished.hpp>
+#include <fanin/runs.hpp>
 
 #include "cuda/gate.hpp"
 #include "cuda/gpu_test.hpp"
@@ -21,6 +24,11 @@ namespace fanin_test {
 namespace {
 
 using cuda_pending = gpu_test;
+
+struct of_column {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t, std::int64_t j) const { return j; }
+};
+
 using pending_clock = std::chrono::steady_clock;
 using to_come = fanin::pending<std::int64_t>;
 
@@ -148,6 +156,65 @@ TEST_F(cuda_pending, thousands_of_them) {
     const std::int64_t allocations = gpu.workspace_allocations();
     for (std::int64_t k = 0; k < 3'000; ++k) all.push_back(sum_later(gpu, 100));
     EXPECT_EQ(gpu.workspace_allocations(), allocations);
+  }
+}
+
+/// Memory of the host that the device writes to.
+template <class T>
+class shared_memory {
+ public:
+  explicit shared_memory(std::size_t count) : count_{count} {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, count * sizeof(T), cudaHostAllocMapped));
+    memory_ = static_cast<T*>(memory);
+    std::fill(memory_, memory_ + count, T{-1});
+  }
+  ~shared_memory() {
+    cudaDeviceSynchronize();
+    cudaFreeHost(memory_);
+  }
+  shared_memory(const shared_memory&) = delete;
+  shared_memory& operator=(const shared_memory&) = delete;
+  std::span<T> span() const { return {memory_, count_}; }
+
+ private:
+  T* memory_ = nullptr;
+  std::size_t count_;
+};
+
+/// Many results in memory that the host shares: all of them can be read as soon as they are got, by columns in tiles
+/// and pieces, and of runs, while what came later holds the stream up.
+TEST_F(cuda_pending, many_results_are_there_when_they_are_got) {
+  fanin::cuda gpu;
+  constexpr std::int64_t rows = 100'000;
+  constexpr std::int64_t columns = 60;
+  const shared_memory<std::int64_t> sums(columns);
+  const shared_memory<std::int64_t> keys(rows);
+  const shared_memory<std::int64_t> counts(rows);
+  const shared_memory<std::int64_t> by(rows);
+  for (std::size_t k = 0; k < rows; ++k) by.span()[k] = static_cast<std::int64_t>(k / 3);
+  for (int round = 0; round < 50; ++round) {
+    std::fill(sums.span().begin(), sums.span().end(), -1);
+    std::fill(counts.span().begin(), counts.span().end(), -1);
+    auto of_columns =
+        fanin::parallel_reduce_async(sums.span(), fanin::columns(gpu, rows, columns), of_column{}, int64_sum);
+    auto runs = fanin::reduce_async(fanin::runs_to(keys.span(), counts.span()), gpu, fanin::runs(by.span(), by.span()),
+                                    int64_sum);
+    gate held;
+    if (round > 0) held.close(gpu);  // at first CUDA loads kernels, for which it may wait for the device
+    expect_at_once("get()", [&] {
+      if (round % 2 == 0) {
+        while (!of_columns.ready()) continue;
+      }
+      of_columns.get();
+      for (std::int64_t j = 0; j < columns; ++j) ASSERT_EQ(sums.span()[static_cast<std::size_t>(j)], rows * j);
+      ASSERT_EQ(runs.get(), rows / 3 + 1);
+      for (std::int64_t r = 0; r <= rows / 3; ++r) {
+        const auto at = static_cast<std::size_t>(r);
+        ASSERT_EQ(keys.span()[at], r);
+        ASSERT_EQ(counts.span()[at], r * (r == rows / 3 ? 1 : 3));
+      }
+    });
   }
 }
 

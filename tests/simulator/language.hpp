@@ -34,6 +34,8 @@ inline void __syncwarp(simulator::place here = simulator::place::current()) {
 }
 inline void __threadfence(simulator::place here = simulator::place::current()) { simulator::fence(here); }
 
+inline void __threadfence_system(simulator::place here = simulator::place::current()) { simulator::fence(here); }
+
 inline int __ffs(int word) { return __builtin_ffs(word); }
 inline int __popc(unsigned word) { return __builtin_popcount(word); }
 

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/error.hpp>
+#include <fanin/exact_sum.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
+#include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
+#include <fanin/segments.hpp>
 #include <fanin/tuple.hpp>
 
 #include "mailboxes.hpp"
@@ -343,6 +351,277 @@ TEST(pending, of_a_context_that_is_gone) {
     EXPECT_NE(std::string(refused.what()).find("fanin::pending::get"), std::string::npos) << refused.what();
   }
   gpu.reset();
+}
+
+// --- Many results
+
+struct rising_plane {
+  number step;
+  number columns;
+  FANIN_FUNCTION number operator()(number i, number j) const { return step + i * columns + j; }
+};
+
+/// A call with many results in the host's own memory, which the simulated device writes to, and what must stand there
+/// as soon as it is got.
+struct many_outstanding {
+  fanin::pending<void> all;
+  fanin::pending<number> runs;
+  std::shared_ptr<std::vector<number>> out = std::make_shared<std::vector<number>>();
+  std::shared_ptr<std::vector<number>> keys = std::make_shared<std::vector<number>>();
+  std::vector<number> in;  ///< what the call reads
+  std::vector<number> offsets;
+  std::vector<number> expected;
+  std::vector<number> expected_keys;
+  number count = -1;
+
+  bool ready() const { return all.valid() ? all.ready() : runs.ready(); }
+  std::string get() {
+    number told = -1;
+    if (all.valid()) {
+      all.get();
+    } else {
+      told = runs.get();
+    }
+    return seen(told);
+  }
+  /// All of it, without a wait.
+  std::string seen(number told) const {
+    if (*out != expected) return "results are not there; ";
+    if (*keys != expected_keys) return "keys are not there; ";
+    return told == count ? "" : "told " + std::to_string(told) + " runs, expected " + std::to_string(count) + "; ";
+  }
+};
+
+many_outstanding rows_or_columns(const fanin::cuda& gpu, choices& draw, number n, number m) {
+  many_outstanding made;
+  const bool is_of_rows = draw.below(2) == 0;
+  const rising_plane f{static_cast<number>(draw.below(1'000)), m};
+  const number results = is_of_rows ? n : m;
+  const number length = is_of_rows ? m : n;
+  for (number k = 0; k < results; ++k) {
+    number sum = 0;
+    for (number l = 0; l < length; ++l) sum += is_of_rows ? f(k, l) : f(l, k);
+    made.expected.push_back(sum);
+  }
+  made.out->assign(made.expected.size(), -1);
+  const fanin::sum<number> sum;
+  made.all = is_of_rows ? fanin::parallel_reduce_async(made.out->data(), fanin::rows(gpu, n, m), f, sum)
+                        : fanin::parallel_reduce_async("columns", *made.out, fanin::columns(gpu, n, m), f, sum);
+  return made;
+}
+
+/// Lengths of which some are long, as segments or as runs, into less room than there are now and then.
+many_outstanding segments_or_runs(const fanin::cuda& gpu, choices& draw) {
+  many_outstanding made;
+  const bool is_of_runs = draw.below(2) == 0;
+  std::vector<number> of_element;
+  made.offsets.push_back(0);
+  for (number s = 1 + static_cast<number>(draw.below(40)); s > 0; --s) {
+    const number length = draw.below(20) == 0 ? 4'500 : 1 + static_cast<number>(draw.below(30));
+    made.offsets.push_back(made.offsets.back() + length);
+    made.expected.push_back(0);
+    made.expected_keys.push_back(s);
+    for (number k = 0; k < length; ++k) {
+      of_element.push_back(s);
+      made.in.push_back(static_cast<number>(draw.below(1'000)));
+      made.expected.back() += made.in.back();
+    }
+  }
+  const fanin::sum<number> sum;
+  made.out->assign(made.expected.size(), -1);
+  if (is_of_runs) {
+    made.count = static_cast<number>(made.expected.size());
+    const std::size_t room = draw.below(3) == 0 ? draw.below(made.expected.size() + 1) : made.expected.size();
+    made.keys->assign(made.expected.size(), -1);
+    std::fill(made.expected.begin() + static_cast<std::ptrdiff_t>(room), made.expected.end(), -1);
+    std::fill(made.expected_keys.begin() + static_cast<std::ptrdiff_t>(room), made.expected_keys.end(), -1);
+    made.offsets = std::move(of_element);
+    made.runs = fanin::reduce_async(fanin::runs_to(std::span(*made.keys).first(room), made.out->data()), gpu,
+                                    fanin::runs(made.in, made.offsets), sum);
+  } else {
+    made.expected_keys.clear();
+    made.all = fanin::reduce_async(*made.out, gpu, fanin::segments(made.in, made.offsets), sum);
+  }
+  return made;
+}
+
+/// Of short rows and long ones, few and many: one launch, two, three.
+many_outstanding some_many(const fanin::cuda& gpu, choices& draw) {
+  switch (draw.below(4)) {
+    case 0:
+      return rows_or_columns(gpu, draw, 1 + static_cast<number>(draw.below(50)),
+                             1 + static_cast<number>(draw.below(40)));
+    case 1: return rows_or_columns(gpu, draw, 1 + static_cast<number>(draw.below(3)), 6'000);
+    default: return segments_or_runs(gpu, draw);
+  }
+}
+
+TEST(pending_of_many, any_number_in_any_order) {
+  for_some_seeds(60, [](choices& draw) {
+    const fanin::cuda gpu;
+    std::string wrong;
+    std::vector<many_outstanding> all;
+    std::vector<many_outstanding> dropped;  // whose memory kernels still write to
+    std::vector<outstanding> single;
+    for (std::size_t k = 0; k < 20; ++k) {
+      const std::size_t which = all.empty() ? 0 : draw.below(all.size());
+      const auto taken = all.begin() + static_cast<std::ptrdiff_t>(which);
+      switch (all.empty() ? 0 : draw.below(8)) {
+        case 4:
+          taken->all = {};
+          taken->runs = {};
+          dropped.push_back(std::move(*taken));
+          all.erase(taken);
+          break;
+        case 5:
+          if (draw.below(2) == 0) taken->ready();
+          wrong += taken->get();
+          all.erase(taken);
+          break;
+        case 6: wrong += blocking(gpu, draw); break;
+        case 7: single.push_back(some_call(gpu, draw)); break;
+        default: all.push_back(some_many(gpu, draw)); break;
+      }
+    }
+    for (outstanding& one : single) wrong += one.get();
+    while (!all.empty()) {
+      std::swap(all[draw.below(all.size())], all.back());
+      wrong += all.back().get();
+      all.pop_back();
+    }
+    gpu.synchronize();
+    for (const many_outstanding& one : dropped) wrong += one.seen(one.count);
+    return wrong;
+  });
+}
+
+/// What is ready is there.
+TEST(pending_of_many, a_look_is_enough) {
+  for_some_seeds(60, [](choices& draw) {
+    const fanin::cuda gpu;
+    many_outstanding first = some_many(gpu, draw);
+    many_outstanding second = some_many(gpu, draw);
+    const outstanding behind = some_call(gpu, draw);
+    while (!first.ready()) continue;
+    std::string wrong = first.seen(first.count);
+    while (!second.ready()) continue;
+    wrong += second.seen(second.count);
+    const std::uint64_t before = simulator::counted().switches;
+    wrong += first.get() + second.get();
+    return simulator::counted().switches == before ? wrong : wrong + "get() waited for what was ready; ";
+  });
+}
+
+/// A row alone, and few long ones of reducers that keep their state in the block: by kernels that let the next one
+/// start before they have ended.
+TEST(pending_of_many, by_a_launch_each) {
+  for_some_seeds(20, [](choices& draw) {
+    const fanin::cuda gpu;
+    constexpr number m = 50'000;
+    const rising_plane f{static_cast<number>(draw.below(1'000)), m};
+    const auto sum = [&](number i, number count) { return count * (f.step + i * m) + count * (count - 1) / 2; };
+    std::string wrong;
+    std::vector<number> of_one(1, -1);
+    fanin::parallel_reduce_async(of_one, fanin::rows(gpu, 1, 9'000), f, fanin::sum<number>{}).get();
+    if (of_one[0] != sum(0, 9'000)) wrong += "a row alone is not there; ";
+    std::vector<double> exact(2, -1);
+    fanin::parallel_reduce_async(exact, fanin::rows(gpu, 2, m), f, fanin::exact_sum<double>{}).get();
+    for (number i = 0; i < 2; ++i) {
+      if (exact[static_cast<std::size_t>(i)] != static_cast<double>(sum(i, m))) wrong += "an exact sum is not there; ";
+    }
+    gpu.synchronize();
+    return wrong;
+  });
+}
+
+TEST(pending_of_many, outlives_its_object_and_its_thread) {
+  for_some_seeds(40, [](choices& draw) {
+    std::string wrong;
+    std::vector<many_outstanding> all;
+    {
+      const fanin::cuda gpu;
+      for (int calls = 0; calls < 4; ++calls) all.push_back(some_many(gpu, draw));
+    }
+    wrong += all.front().get();
+    all.erase(all.begin());
+    std::thread([&wrong, of_thread = std::move(all)]() mutable {
+      for (many_outstanding& one : of_thread) {
+        if (!one.ready()) wrong += "it is not there, although its object is gone; ";
+        wrong += one.get();
+      }
+    }).join();
+    return wrong;
+  });
+}
+
+TEST(pending_of_many, mailboxes_are_used_again) {
+  const auto several = [&](const fanin::cuda& gpu, choices& draw) {
+    std::vector<many_outstanding> all;
+    while (all.size() < 70) all.push_back(some_many(gpu, draw));
+    gpu.synchronize();
+  };
+  for_some_seeds(2, [&](choices& draw) {
+    const fanin::cuda gpu;
+    for (int k = 0; k < 3; ++k) several(gpu, draw);
+    const std::int64_t allocations = gpu.workspace_allocations();
+    for (int k = 0; k < 3; ++k) several(gpu, draw);
+    return gpu.workspace_allocations() == allocations ? "" : "something was allocated; ";
+  });
+}
+
+/// Nothing is launched; results of before are got.
+TEST(pending_of_many, a_capture_refuses_the_call_and_not_the_result) {
+  for_some_seeds(20, [](choices& draw) {
+    const fanin::cuda gpu;
+    many_outstanding before = some_many(gpu, draw);
+    std::string wrong;
+    cudaGraph_t graph = nullptr;
+    cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal);
+    const fanin::cuda_launch last = gpu.last_launch();
+    for (int k = 0; k < 4; ++k) {
+      try {
+        static_cast<void>(some_many(gpu, draw));
+        wrong += "a call was taken; ";
+      } catch (const fanin::state_error& refused) {
+        const std::string words = refused.what();
+        if (words.find("is being captured") == std::string::npos || words.find("_async") == std::string::npos)
+          wrong += words;
+      }
+    }
+    if (gpu.last_launch() != last) wrong += "something was launched; ";
+    wrong += before.get();
+    if (cudaStreamEndCapture(gpu.stream(), &graph) != cudaSuccess) wrong += "the capture is invalid; ";
+    cudaGraphDestroy(graph);
+    return wrong + some_many(gpu, draw).get();
+  });
+}
+
+struct stuck_in_plane {
+  FANIN_FUNCTION number operator()(number i, number j) const {
+    if (i + j == 3) __syncthreads();
+    return i;
+  }
+};
+
+TEST(pending_of_many, throws_what_the_kernel_failed_of) {
+  int outstanding_calls = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    simulator::begin(simulator::schedule(seed));
+    std::optional<fanin::cuda> gpu(std::in_place);
+    std::vector<number> out(8, -1);
+    fanin::pending<void> failed;
+    try {
+      failed = fanin::parallel_reduce_async(out, fanin::rows(*gpu, 8, 40), stuck_in_plane{}, fanin::sum<number>{});
+    } catch (const fanin::cuda_error&) {
+      continue;  // the device told so before the call had returned
+    }
+    if (seed % 2 == 0) gpu.reset();
+    while (!failed.ready()) continue;
+    EXPECT_THROW(failed.get(), fanin::cuda_error);
+    EXPECT_FALSE(failed.valid());
+    ++outstanding_calls;
+  }
+  EXPECT_GT(outstanding_calls, 10);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
@@ -29,6 +30,10 @@ namespace {
 
 using fanin_test::index_itself;
 using integers = fanin::sum<std::int64_t>;
+
+struct in_plane {
+  std::int64_t operator()(std::int64_t i, std::int64_t j) const { return i + j; }
+};
 
 /// The second time, so that nothing is made or asked once.
 template <class Call>
@@ -60,9 +65,22 @@ TEST(runtime_calls, of_a_call) {
   std::vector<std::int64_t> sums(100);
   std::vector<std::int64_t> keys(100);
   EXPECT_EQ(calls_of([&] { fanin::reduce(fanin::runs_to(keys, sums), gpu, fanin::runs(xs, xs), integers{}); }),
-            "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes operator new "
-            "cudaPointerGetAttributes cudaPointerGetAttributes operator new cudaPointerGetAttributes "
-            "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC cudaLaunchKernelExC");
+            "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes "
+            "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing "
+            "cudaLaunchKernelExC cudaLaunchKernelExC");
+  EXPECT_EQ(
+      calls_of([&] { fanin::parallel_reduce_into(sums.data(), fanin::rows(gpu, 100, 9), in_plane{}, integers{}); }),
+      "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC");
+  // And a launch that tells their end.
+  EXPECT_EQ(
+      calls_of(
+          [&] { fanin::parallel_reduce_async(sums.data(), fanin::rows(gpu, 100, 9), in_plane{}, integers{}).get(); }),
+      "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC cudaLaunchKernelExC cuCtxGetId");
+  EXPECT_EQ(
+      calls_of([&] { fanin::reduce_async(fanin::runs_to(keys, sums), gpu, fanin::runs(xs, xs), integers{}).get(); }),
+      "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes "
+      "cudaPointerGetAttributes cudaPointerGetAttributes cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing "
+      "cudaLaunchKernelExC cudaLaunchKernelExC cudaLaunchKernelExC cuCtxGetId");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ bool mailbox_slot::is_ready() noexcept {
 
 void mailbox_slot::take(void* to, std::size_t bytes) {
   const context_scope scope(pool_->device_, pool_->context_, "fanin::pending::get");
-  wait_for_words(host_, sequence, to, bytes, [&] { return pool_->has_ended(); });
+  wait_for_words(host_, words_, sequence, to, bytes, [&] { return pool_->has_ended(); });
 }
 
 void mailbox_slot::release() noexcept {

@@ -23,9 +23,10 @@
 /// How the host gets results that kernels deliver into mailboxes (cuda_mailbox, in fanin/cuda/session.hpp).
 namespace fanin::detail {
 
-/// Whether a mailbox's word has come, of a result with this number; then what it carries is in `carried`.
+/// Whether a mailbox's word has come, of a result with this number; then what it carries is in `carried`, and what the
+/// device wrote before it can be read (of calls whose results stand elsewhere).
 inline bool has_come(const std::uint64_t& in_mailbox, std::uint32_t sequence, std::uint32_t& carried) {
-  const std::uint64_t word = __atomic_load_n(&in_mailbox, __ATOMIC_RELAXED);
+  const std::uint64_t word = __atomic_load_n(&in_mailbox, __ATOMIC_ACQUIRE);
   carried = static_cast<std::uint32_t>(word);
   return static_cast<std::uint32_t>(word >> 32) == sequence;
 }
@@ -38,22 +39,25 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Waits until all words of a result have come, and copies what they carry. Asks has_ended() now and then, which says
-/// whether all work that could deliver has ended, or throws what that failed of.
+/// Waits until all `count` words of a result have come, and copies what the first of them carry, `bytes` in all. Asks
+/// has_ended() now and then, which says whether all work that could deliver has ended, or throws what that failed of.
 template <class Ended>
-void wait_for_words(const std::uint64_t* words, std::uint32_t sequence, void* to, std::size_t bytes,
+void wait_for_words(const std::uint64_t* words, int count, std::uint32_t sequence, void* to, std::size_t bytes,
                     const Ended& has_ended) {
   constexpr unsigned spins_per_query = 2048;
   constexpr unsigned queries_before_yield = 16;
-  std::size_t taken = 0;
+  int taken = 0;
+  std::size_t copied = 0;
   const auto take = [&] {
-    for (std::uint32_t carried = 0; taken < bytes; taken += sizeof(carried)) {
-      if (!has_come(words[taken / sizeof(carried)], sequence, carried)) return false;
-      auto* const at = static_cast<unsigned char*>(to) + taken;
-      if (bytes - taken >= sizeof(carried)) {
+    for (std::uint32_t carried = 0; taken < count; ++taken) {
+      if (!has_come(words[taken], sequence, carried)) return false;
+      auto* const at = static_cast<unsigned char*>(to) + copied;
+      if (bytes - copied >= sizeof(carried)) {
         std::memcpy(at, &carried, sizeof(carried));
+        copied += sizeof(carried);
       } else {
-        std::memcpy(at, &carried, bytes - taken);
+        std::memcpy(at, &carried, bytes - copied);
+        copied = bytes;
       }
     }
     return true;

@@ -240,7 +240,7 @@ cuda_mailbox cuda_session::mailbox(int words) {
 }
 
 void cuda_session::wait(const cuda_mailbox& mailbox, void* payload, int words) {
-  wait_for_words(static_cast<const std::uint64_t*>(state_->mailbox.host), mailbox.sequence, payload,
+  wait_for_words(static_cast<const std::uint64_t*>(state_->mailbox.host), words, mailbox.sequence, payload,
                  static_cast<std::size_t>(words) * sizeof(std::uint32_t),
                  [&] { return is_known_at_rest(state_->stream); });
 }

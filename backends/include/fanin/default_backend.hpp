@@ -57,6 +57,9 @@ namespace detail {
 /// What may be meant for an array: no object, no label, no destination.
 template <class X>
 concept no_object = !execution<X> && !label<X> && !std::is_pointer_v<X> && !is_runs_to<X>;
+/// What may be meant for a reducer: where it is data of many results, what comes before is their destination.
+template <class X>
+concept no_data_with_destination = !data_of_many<X> && !has_runs<X>;
 
 }  // namespace detail
 
@@ -160,6 +163,17 @@ void reduce_into(const runs_to<Keys, Results, Count>& to, const Data& data, cons
   fanin::reduce_into(to, default_execution(), data, reducers...);
 }
 
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+[[nodiscard]] pending<std::int64_t> reduce_async(detail::call_label label, const runs_to<Keys, Results, Count>& to,
+                                                 const Data& data, const Reducer&... reducers) {
+  return fanin::reduce_async(label.get(), to, default_execution(), data, reducers...);
+}
+template <class Keys, class Results, class Count, detail::data_of_runs Data, class... Reducer>
+[[nodiscard]] pending<std::int64_t> reduce_async(const runs_to<Keys, Results, Count>& to, const Data& data,
+                                                 const Reducer&... reducers) {
+  return fanin::reduce_async(to, default_execution(), data, reducers...);
+}
+
 /// The calls of fanin/reduce.hpp on the default object.
 template <detail::no_object X, class... Reducer>
 detail::array_result_t<X, Reducer...> reduce(detail::call_label label, const X& xs, const Reducer&... reducers) {
@@ -219,15 +233,38 @@ void transform_reduce_into(detail::transform_result_t<X, Argument...>* out, cons
   fanin::transform_reduce_into(out, default_execution(), xs, arrays_f_reducers...);
 }
 template <detail::no_object X, class... Reducer>
+  requires(detail::no_data_with_destination<Reducer> && ...)
 [[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(detail::call_label label,
                                                                                     const X& xs,
                                                                                     const Reducer&... reducers) {
   return fanin::reduce_async(label.get(), default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
+  requires(detail::no_data_with_destination<Reducer> && ...)
 [[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(const X& xs,
                                                                                     const Reducer&... reducers) {
   return fanin::reduce_async(default_execution(), xs, reducers...);
+}
+template <detail::data_of_many Data, class... Reducer>
+[[nodiscard]] pending<void> reduce_async(detail::call_label label, detail::one_of_data_t<Data, Reducer...>* out,
+                                         const Data& data, const Reducer&... reducers) {
+  return fanin::reduce_async(label.get(), out, default_execution(), data, reducers...);
+}
+template <detail::data_of_many Data, class... Reducer>
+[[nodiscard]] pending<void> reduce_async(detail::one_of_data_t<Data, Reducer...>* out, const Data& data,
+                                         const Reducer&... reducers) {
+  return fanin::reduce_async(out, default_execution(), data, reducers...);
+}
+template <class Out, detail::data_of_many Data, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> reduce_async(detail::call_label label, Out&& out, const Data& data,
+                                         const Reducer&... reducers) {
+  return fanin::reduce_async(label.get(), std::forward<Out>(out), default_execution(), data, reducers...);
+}
+template <class Out, detail::data_of_many Data, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> reduce_async(Out&& out, const Data& data, const Reducer&... reducers) {
+  return fanin::reduce_async(std::forward<Out>(out), default_execution(), data, reducers...);
 }
 template <detail::no_object X, class... Argument>
 [[nodiscard]] detail::pending_t<detail::transform_result_t<X, Argument...>> transform_reduce_async(

@@ -126,9 +126,10 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
 };
 
 /// Reduces the dimensions Axis of a range, counted from 0, for each index of the others, which are left: axes<0,
-/// 2>(md_range(exec, {n0, n1, n2})) gives n1 results. For parallel_reduce_into alone. f gets all indices in declared
-/// order, f(i, j, ...) or f(i, j, ..., acc&...), and is called exactly once for each. Results stand at the destination
-/// in the range's order of the indices that are left (the last of them fastest; of md_range<iterate::left> the first).
+/// 2>(md_range(exec, {n0, n1, n2})) gives n1 results. For parallel_reduce_into and parallel_reduce_async(out, ...). f
+/// gets all indices in declared order, f(i, j, ...) or f(i, j, ..., acc&...), and is called exactly once for each.
+/// Results stand at the destination in the range's order of the indices that are left (the last of them fastest; of
+/// md_range<iterate::left> the first).
 ///
 /// `_loc` reducers give the index along the reduced axis, a std::int64_t, or for several an md_index of them as f got
 /// them; of equals the first in the range's order, and -1 for no elements. finished(g, ...) calls g once for each

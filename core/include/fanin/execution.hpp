@@ -26,9 +26,12 @@ namespace fanin {
 ///   reduce_span_async(handle, label, data, count, composite)     -> pending<result>
 ///   reduce_many_into(handle, label, put, rows, composite)        put.put(row, result) for each row of `rows`, a
 ///                                   functor as detail/axes_functor.hpp has them; in the object's order
+///   reduce_many_async(handle, label, put, rows, composite)       the same -> pending<void>, of all of them: what of it
+///                                   may fail or be refused before it runs does so in the call
 ///   reduce_runs(handle, label, put, runs, composite)             -> how many runs there are; blocks for that. Those
-///   that
-///                                   fit go to put.keys and put.results, as detail/runs_functor.hpp has them
+///                                   that fit go to put.keys and put.results, as detail/runs_functor.hpp has them
+///   reduce_runs_async(handle, label, put, runs, composite)       the same -> pending<std::int64_t>, of that and of all
+///                                   that goes there
 ///   reduce_runs_into(handle, label, count, put, runs, composite) the same, in the object's order; that to *count
 ///   parallel_for(handle, label, first, count, f)                 may return at once
 ///   synchronize(handle)                                          waits for all of the above; throws what went wrong

@@ -76,23 +76,39 @@ void parallel_reduce_into(detail::result_over_t<Range, Reducer...>* out, const R
   fanin::parallel_reduce_into(nullptr, out, range, f, reducers...);
 }
 
+namespace detail {
+
+/// Goes over a range of many results by reduce(put, rows, composite), if there are any, into a pointer, an array or a
+/// tuple of them.
+template <class Range, class Out, class Reduce, class F, class... Reducer>
+void over_many(const Range& range, Out& out, const char* call, const Reduce& reduce, const F& f,
+               const Reducer&... reducers) {
+  using many = many_over<Range>;
+  using result = one_of_many_t<Range, Reducer...>;
+  const auto all = many::composite_of(range, reducers...);
+  if constexpr (many::template check_functor<F, decltype(all)>()) {
+    const auto extents = many::left_extents(range);
+    constexpr std::size_t rank = std::tuple_size_v<std::remove_const_t<decltype(extents)>>;
+    if constexpr (detail::check_destination_type<Out, result, rank>()) {
+      detail::with_destination<typename many::execution_type, result, many::order>(
+          range.handle(), out, extents, range.results(), call,
+          [&](const auto& put) { reduce(put, many::functor(range, f), all); });
+    }
+  }
+}
+template <class Range>
+using execution_of_many = typename many_over<Range>::execution_type;
+
+}  // namespace detail
+
 /// The same for a range of many results (fanin::rows, columns, axes<...>): out[k] is that of the k-th row of the range,
 /// and out has room for all of them. It may not lie in memory that f reads. Where there are no results, nothing is
 /// written, and out may be null.
 template <detail::range_of_many Range, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
                           const F& f, const Reducer&... reducers) {
-  using many = detail::many_over<Range>;
-  using backend_type = backend<typename many::execution_type>;
-  const auto all = many::composite_of(range, reducers...);
-  if constexpr (many::template check_functor<F, decltype(all)>()) {
-    if (range.results() == 0) return;
-    detail::check_destination(out, "fanin::parallel_reduce_into");
-    backend_type::check_memory(range.handle(), out, "fanin::parallel_reduce_into: the destination");
-    backend_type::reduce_many_into(range.handle(), label.get(),
-                                   detail::results_in_order<detail::one_of_many_t<Range, Reducer...>>{out},
-                                   many::functor(range, f), all);
-  }
+  detail::over_many(range, out, "fanin::parallel_reduce_into",
+                    detail::many_into<detail::execution_of_many<Range>>{range.handle(), label.get()}, f, reducers...);
 }
 
 template <detail::range_of_many Range, class F, class... Reducer>
@@ -111,20 +127,8 @@ template <detail::range_of_many Range, class Out, class F, class... Reducer>
   requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
 void parallel_reduce_into(detail::call_label label, Out&& out, const Range& range, const F& f,
                           const Reducer&... reducers) {
-  using many = detail::many_over<Range>;
-  using object = typename many::execution_type;
-  using result = detail::one_of_many_t<Range, Reducer...>;
-  const auto all = many::composite_of(range, reducers...);
-  if constexpr (many::template check_functor<F, decltype(all)>()) {
-    const auto extents = many::left_extents(range);
-    constexpr std::size_t rank = std::tuple_size_v<std::remove_const_t<decltype(extents)>>;
-    if constexpr (detail::check_destination_type<std::remove_reference_t<Out>, result, rank>()) {
-      detail::with_destination<object, result, many::order>(
-          range.handle(), out, extents, range.results(), "fanin::parallel_reduce_into", [&](const auto& put) {
-            backend<object>::reduce_many_into(range.handle(), label.get(), put, many::functor(range, f), all);
-          });
-    }
-  }
+  detail::over_many(range, out, "fanin::parallel_reduce_into",
+                    detail::many_into<detail::execution_of_many<Range>>{range.handle(), label.get()}, f, reducers...);
 }
 
 template <detail::range_of_many Range, class Out, class F, class... Reducer>
@@ -156,6 +160,42 @@ template <detail::index_range Range, class F, class... Reducer>
 [[nodiscard]] detail::pending_t<detail::result_over_t<Range, Reducer...>> parallel_reduce_async(
     const Range& range, const F& f, const Reducer&... reducers) {
   return fanin::parallel_reduce_async(nullptr, range, f, reducers...);
+}
+
+/// The same for a range of many results, into what parallel_reduce_into writes them to, with the same bits: get()
+/// returns nothing, when all of them stand at the destination, which the host may read then where it reaches that
+/// memory, and everything that f wrote. Where there are no results it is ready at once, and nothing is asked. `out`
+/// lives as what f points to.
+template <detail::range_of_many Range, class F, class... Reducer>
+[[nodiscard]] pending<void> parallel_reduce_async(detail::call_label label,
+                                                  detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
+                                                  const F& f, const Reducer&... reducers) {
+  pending<void> made = detail::pending_of_nothing();
+  detail::over_many(range, out, "fanin::parallel_reduce_async",
+                    detail::many_later<detail::execution_of_many<Range>>{range.handle(), label.get(), made}, f,
+                    reducers...);
+  return made;
+}
+template <detail::range_of_many Range, class F, class... Reducer>
+[[nodiscard]] pending<void> parallel_reduce_async(detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
+                                                  const F& f, const Reducer&... reducers) {
+  return fanin::parallel_reduce_async(nullptr, out, range, f, reducers...);
+}
+template <detail::range_of_many Range, class Out, class F, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> parallel_reduce_async(detail::call_label label, Out&& out, const Range& range, const F& f,
+                                                  const Reducer&... reducers) {
+  pending<void> made = detail::pending_of_nothing();
+  detail::over_many(range, out, "fanin::parallel_reduce_async",
+                    detail::many_later<detail::execution_of_many<Range>>{range.handle(), label.get(), made}, f,
+                    reducers...);
+  return made;
+}
+template <detail::range_of_many Range, class Out, class F, class... Reducer>
+  requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> parallel_reduce_async(Out&& out, const Range& range, const F& f,
+                                                  const Reducer&... reducers) {
+  return fanin::parallel_reduce_async(nullptr, std::forward<Out>(out), range, f, reducers...);
 }
 
 /// Calls f(i), over an md_range f(i, j, ...), once for every index, in no stated order and possibly concurrently; n ==
@@ -191,8 +231,8 @@ void parallel_reduce(const Range& range, const Others&... others) {
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce_async(detail::call_label, const Range&, const Others&...) {
   static_assert(detail::dependent_false<Range>,
-                "fanin: rows, columns and axes<...> give many results: parallel_reduce_into(out, range, f, "
-                "reducers...), which may return before they are there");
+                "fanin: rows, columns and axes<...> give many results: parallel_reduce_async(out, range, f, "
+                "reducers...)");
 }
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce_async(const Range& range, const Others&... others) {
@@ -217,7 +257,8 @@ template <class Call = void>
 auto parallel_reduce_async(...) {
   static_assert(detail::dependent_false<Call>,
                 "fanin: parallel_reduce_async takes [a label,] a range, a functor and reducers, all as objects: "
-                "parallel_reduce_async(fanin::range(n), f, fanin::sum<double>{})");
+                "parallel_reduce_async(fanin::range(n), f, fanin::sum<double>{}); for many results, before the range, "
+                "where they go: parallel_reduce_async(out, fanin::rows(n, m), f, fanin::sum<double>{})");
 }
 template <class Call = void>
 auto parallel_for(...) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/error.hpp>
@@ -41,6 +42,9 @@ struct release_pending {
 };
 using pending_handle = std::unique_ptr<pending_slot, release_pending>;
 
+/// What a call has to give whose results stand elsewhere: that they do.
+struct no_result {};
+
 /// Room for a T whose bytes are copied into it.
 template <class T>
 union bytes_of {
@@ -51,7 +55,8 @@ union bytes_of {
 
 }  // namespace detail
 
-/// A result that is still to come: what the `_async` forms of calls return. Move-only.
+/// A result that is still to come: what the `_async` forms of calls return. Move-only. pending<void> is of a call whose
+/// results go to a destination: get() returns when they stand there.
 ///
 /// It belongs to no object: it may outlive the one that it came from, be moved to another thread and used there (by one
 /// thread at a time), and go away unread, which waits for nothing. On CUDA it takes its place in memory of the host
@@ -59,10 +64,13 @@ union bytes_of {
 template <class Result>
 class pending {
  public:
+  /// What there is to get of a backend: a Result, or for void that all of it is done.
+  using value_type = std::conditional_t<std::is_void_v<Result>, detail::no_result, Result>;
+
   /// Empty: there is nothing to get.
   pending() = default;
   /// For backends: a result that is there, what is to be thrown instead, or where a result will be.
-  explicit pending(const Result& result) : result_{result} {}
+  explicit pending(const value_type& result) : result_{result} {}
   explicit pending(std::exception_ptr failure) noexcept : failure_{std::move(failure)} {}
   explicit pending(detail::pending_handle slot) noexcept : slot_{std::move(slot)} {}
 
@@ -91,16 +99,22 @@ class pending {
 
   /// Waits for this result, not for what came after it on the object, and gives it, once: valid() is false then, also
   /// where it throws. What a functor wrote beside its value is not there for the host yet: synchronize() the object for
-  /// that. Throws what went wrong since the call: on CUDA a cuda_error, within a second, and a state_error after a
-  /// cudaDeviceReset; on serial what the functor threw; and a state_error where valid() is false.
+  /// that (of a pending<void>, and of runs, all of the call's work has ended, and everything that it wrote is there,
+  /// where the host reaches it). Throws what went wrong since the call: on CUDA a cuda_error, within a second, and a
+  /// state_error after a cudaDeviceReset; on serial what the functor threw; and a state_error where valid() is false.
   Result get() {
     require("fanin::pending::get");
     const pending taken(std::move(*this));
     if (taken.failure_ != nullptr) std::rethrow_exception(taken.failure_);
-    if (taken.slot_ == nullptr) return *taken.result_;
-    detail::bytes_of<Result> result;
-    taken.slot_->take(&result, sizeof(Result));
-    return result.value;
+    if constexpr (std::is_void_v<Result>) {
+      detail::no_result done;
+      if (taken.slot_ != nullptr) taken.slot_->take(&done, sizeof(done));
+    } else {
+      if (taken.slot_ == nullptr) return *taken.result_;
+      detail::bytes_of<Result> result;
+      taken.slot_->take(&result, sizeof(Result));
+      return result.value;
+    }
   }
 
  private:
@@ -112,13 +126,10 @@ class pending {
     }
   }
 
-  std::optional<Result> result_;
+  std::optional<value_type> result_;
   std::exception_ptr failure_;
   detail::pending_handle slot_;
 };
-
-template <>
-class pending<void>;  // there is none
 
 namespace detail {
 

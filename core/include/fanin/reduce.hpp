@@ -264,23 +264,27 @@ void reduce_into(detail::array_result_t<X, Reducer...>* out, Exec&& exec, const 
 
 namespace detail {
 
-/// Reduces data that give many results into a pointer, an array or a tuple of them.
-template <class Object, class Out, class Data, class... Reducer>
-void reduce_data(const typename backend<Object>::handle_type& handle, const char* label, Out& out, const Data& data,
-                 const Reducer&... reducers) {
+/// Goes over data that give many results by reduce(put, rows, composite), if there are any, into a pointer, an array
+/// or a tuple of them.
+template <class Object, class Out, class Reduce, class Data, class... Reducer>
+void over_data_of_many(const typename backend<Object>::handle_type& handle, Out& out, const char* call,
+                       const Reduce& reduce, const Data& data, const Reducer&... reducers) {
   using many = many_in<Data>;
-  constexpr const char* call = "fanin::reduce_into";
-  const auto opened = detail::open_destinations<Object, one_of_data_t<Data, Reducer...>>(
-      handle, out, many::left_extents(data), data.results(), iterate::right, call);
-  if (data.results() == 0) return;
-  many::template check<Object>(handle, data, call);
-  const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows, const Composite& all) {
-    if constexpr (detail::check_md_composite<typename Rows::functor_type, Rows::axes::rank>(
-                      std::type_identity<typename Composite::plain_type>{})) {
-      backend<Object>::reduce_many_into(handle, label, put, rows, all);
-    }
-  };
-  many::with_rows(data, opened, use, reducers...);
+  using result = one_of_data_t<Data, Reducer...>;
+  if constexpr (detail::check_destination_type<Out, result, many::left_rank>()) {
+    const auto opened = detail::open_destinations<Object, result>(handle, out, many::left_extents(data), data.results(),
+                                                                  iterate::right, call);
+    if (data.results() == 0) return;
+    many::template check<Object>(handle, data, call);
+    const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows,
+                                                                 const Composite& all) {
+      if constexpr (detail::check_md_composite<typename Rows::functor_type, Rows::axes::rank>(
+                        std::type_identity<typename Composite::plain_type>{})) {
+        reduce(put, rows, all);
+      }
+    };
+    many::with_rows(data, opened, use, reducers...);
+  }
 }
 
 }  // namespace detail
@@ -292,8 +296,10 @@ template <class Exec, detail::data_of_many Data, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::call_label label, detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, const Data& data,
                  const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  detail::reduce_data<std::remove_cvref_t<Exec>>(handle, label.get(), out, data, reducers...);
+  detail::over_data_of_many<object>(handle, out, "fanin::reduce_into", detail::many_into<object>{handle, label.get()},
+                                    data, reducers...);
 }
 template <class Exec, detail::data_of_many Data, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
@@ -304,12 +310,10 @@ void reduce_into(detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, cons
 template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
 void reduce_into(detail::call_label label, Out&& out, Exec&& exec, const Data& data, const Reducer&... reducers) {
-  using many = detail::many_in<Data>;
+  using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
-  if constexpr (detail::check_destination_type<std::remove_reference_t<Out>, detail::one_of_data_t<Data, Reducer...>,
-                                               many::left_rank>()) {
-    detail::reduce_data<std::remove_cvref_t<Exec>>(handle, label.get(), out, data, reducers...);
-  }
+  detail::over_data_of_many<object>(handle, out, "fanin::reduce_into", detail::many_into<object>{handle, label.get()},
+                                    data, reducers...);
 }
 template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
@@ -342,6 +346,43 @@ template <class Exec, class X, class... Reducer>
 [[nodiscard]] detail::pending_t<detail::array_result_t<X, Reducer...>> reduce_async(Exec&& exec, const X& xs,
                                                                                     const Reducer&... reducers) {
   return fanin::reduce_async(nullptr, std::forward<Exec>(exec), xs, reducers...);
+}
+
+/// The same of data that give many results, into what reduce_into writes them to: a pending<void>, as
+/// parallel_reduce_async gives of a range of many results. xs, offsets and `out` must live until get() has returned, or
+/// the work is done.
+template <class Exec, detail::data_of_many Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] pending<void> reduce_async(detail::call_label label, detail::one_of_data_t<Data, Reducer...>* out,
+                                         Exec&& exec, const Data& data, const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  pending<void> made = detail::pending_of_nothing();
+  detail::over_data_of_many<object>(handle, out, "fanin::reduce_async",
+                                    detail::many_later<object>{handle, label.get(), made}, data, reducers...);
+  return made;
+}
+template <class Exec, detail::data_of_many Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] pending<void> reduce_async(detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, const Data& data,
+                                         const Reducer&... reducers) {
+  return fanin::reduce_async(nullptr, out, std::forward<Exec>(exec), data, reducers...);
+}
+template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> reduce_async(detail::call_label label, Out&& out, Exec&& exec, const Data& data,
+                                         const Reducer&... reducers) {
+  using object = std::remove_cvref_t<Exec>;
+  const auto handle = detail::handle_of(std::forward<Exec>(exec));
+  pending<void> made = detail::pending_of_nothing();
+  detail::over_data_of_many<object>(handle, out, "fanin::reduce_async",
+                                    detail::many_later<object>{handle, label.get(), made}, data, reducers...);
+  return made;
+}
+template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
+[[nodiscard]] pending<void> reduce_async(Out&& out, Exec&& exec, const Data& data, const Reducer&... reducers) {
+  return fanin::reduce_async(nullptr, std::forward<Out>(out), std::forward<Exec>(exec), data, reducers...);
 }
 
 /// transform_reduce([label,] exec, xs, f, reducers...), and with xs, ys and xs, ys, zs: reduces f(x) over one array,
@@ -432,7 +473,8 @@ template <class Call = void>
 auto reduce_async(...) {
   static_assert(detail::dependent_false<Call>,
                 "fanin: reduce_async takes [a label,] [an execution object,] an array (of a pointer, "
-                "std::span(pointer, n)) and reducers: reduce_async(xs, fanin::sum<double>{})");
+                "std::span(pointer, n)) and reducers: reduce_async(xs, fanin::sum<double>{}); for many results first "
+                "where they go: reduce_async(out, fanin::rows(xs), fanin::sum<double>{})");
 }
 template <class Call = void>
 auto transform_reduce(...) {

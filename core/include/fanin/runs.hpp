@@ -29,6 +29,7 @@
 #include <fanin/macros.hpp>
 #include <fanin/md_index.hpp>
 #include <fanin/parallel_reduce.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/segments.hpp>
 
@@ -320,7 +321,7 @@ auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<
 template <class Exec>
 void check_count(const typename backend<Exec>::handle_type& handle, const std::int64_t* count, const char* call) {
   detail::check_destination(count, call);
-  backend<Exec>::check_memory(handle, count, (std::string(call) + ": the count").c_str());
+  backend<Exec>::check_memory(handle, count, part_of_call(call, "the count").get());
 }
 
 /// What a blocking call gives.
@@ -333,31 +334,74 @@ inline std::int64_t told_runs(std::int64_t runs, std::int64_t room, const char* 
   return runs;
 }
 
-/// One call, blocking or not, over runs of keys that have been checked.
-template <class Exec, class To, class Runs, class Composite>
-std::int64_t reduce_runs(const typename backend<Exec>::handle_type& handle, const char* label, const To& to,
-                         const Runs& runs, const Composite& all, std::initializer_list<stretch_of_memory> from,
-                         const char* call) {
-  const auto put = detail::open_runs<Exec, typename Runs::key_type, typename Composite::result_type>(
-      handle, to, runs.elements, from, call);
-  if constexpr (std::is_same_v<decltype(to.count), no_count>) {
+/// How the forms of calls over runs go on, when it is known where these go: reduce(handle, label, to, put, runs,
+/// composite, call).
+struct runs_now {
+  using result_type = std::int64_t;
+  static constexpr bool writes_count = false;
+
+  template <class Exec, class To, class Put, class Runs, class Composite>
+  static std::int64_t reduce(const typename backend<Exec>::handle_type& handle, const char* label, const To&,
+                             const Put& put, const Runs& runs, const Composite& all, const char* call) {
     return detail::told_runs(backend<Exec>::reduce_runs(handle, label, put, runs, all), put.capacity, call);
-  } else {
+  }
+};
+struct runs_into {
+  using result_type = void;
+  static constexpr bool writes_count = true;
+
+  template <class Exec, class To, class Put, class Runs, class Composite>
+  static void reduce(const typename backend<Exec>::handle_type& handle, const char* label, const To& to, const Put& put,
+                     const Runs& runs, const Composite& all, const char* call) {
     detail::check_count<Exec>(handle, to.count, call);
     backend<Exec>::reduce_runs_into(handle, label, to.count, put, runs, all);
-    return 0;
   }
+};
+struct runs_later {
+  using result_type = pending<std::int64_t>;
+  static constexpr bool writes_count = false;
+
+  template <class Exec, class To, class Put, class Runs, class Composite>
+  static pending<std::int64_t> reduce(const typename backend<Exec>::handle_type& handle, const char* label, const To&,
+                                      const Put& put, const Runs& runs, const Composite& all, const char*) {
+    return backend<Exec>::reduce_runs_async(handle, label, put, runs, all);
+  }
+};
+
+/// Refuses, in words, a destination that does not go with the call.
+template <class Form, class Count>
+constexpr bool check_counts() {
+  constexpr bool has_count = !std::is_same_v<Count, no_count>;
+  static_assert(has_count || !Form::writes_count,
+                "fanin: the _into forms write how many runs there are: runs_to(keys, results, count), count being a "
+                "std::int64_t* to memory of the backend");
+  static_assert(!has_count || Form::writes_count,
+                "fanin: parallel_reduce and reduce return how many runs there are, and the pending of the _async forms "
+                "gives it: runs_to(keys, results)");
+  return has_count == Form::writes_count;
 }
 
-template <class To, class Exec, class T, class Key, bool HasStride, class... Reducer>
-std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, const runs_data<T, Key, HasStride>& data,
-                                 const char* call, const Reducer&... reducers) {
+/// One call over runs of keys that have been checked.
+template <class Form, class Exec, class To, class Runs, class Composite>
+typename Form::result_type reduce_runs(const typename backend<Exec>::handle_type& handle, const char* label,
+                                       const To& to, const Runs& runs, const Composite& all,
+                                       std::initializer_list<stretch_of_memory> from, const char* call) {
+  const auto put = detail::open_runs<Exec, typename Runs::key_type, typename Composite::result_type>(
+      handle, to, runs.elements, from, call);
+  return Form::template reduce<Exec>(handle, label, to, put, runs, all, call);
+}
+
+template <class Form, class To, class Exec, class T, class Key, bool HasStride, class... Reducer>
+typename Form::result_type reduce_runs_of_data(const char* label, const To& to, Exec&& exec,
+                                               const runs_data<T, Key, HasStride>& data, const char* call,
+                                               const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
   using values = std::conditional_t<HasStride, value_of_segment<T>, value_of_run<T>>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
   using composite_type = std::remove_const_t<decltype(all)>;
-  if constexpr (detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
+  if constexpr (detail::check_counts<Form, decltype(to.count)>() &&
+                detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
                                       typename composite_type::result_type>() &&
                 detail::check_md_composite<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
     const std::int64_t size = data.size();
@@ -369,40 +413,29 @@ std::int64_t reduce_runs_of_data(const char* label, const To& to, Exec&& exec, c
       }
     }();
     const runs_functor<values, Key> runs{{data.keys(), size}, f};
-    if (size == 0) return detail::reduce_runs<object>(handle, label, to, runs, all, {}, call);
+    if (size == 0) return detail::reduce_runs<Form, object>(handle, label, to, runs, all, {}, call);
     detail::check_span<object>(handle, std::span(data.keys(), static_cast<std::size_t>(size)), call);
     detail::check_strided<object, 1>(handle, data.elements(), {{size}}, {{data.stride()}}, size, call);
-    return detail::reduce_runs<object>(
+    return detail::reduce_runs<Form, object>(
         handle, label, to, runs, all,
         {stretch_of_memory(data.keys(), 1, size), stretch_of_memory(data.elements(), data.stride(), size)}, call);
   }
 }
 
-template <class To, class Exec, class Key, class F, class... Reducer>
-std::int64_t reduce_runs_of_range(const char* label, const To& to, const runs_policy<Exec, Key>& range, const F& f,
-                                  const char* call, const Reducer&... reducers) {
+template <class Form, class To, class Exec, class Key, class F, class... Reducer>
+typename Form::result_type reduce_runs_of_range(const char* label, const To& to, const runs_policy<Exec, Key>& range,
+                                                const F& f, const char* call, const Reducer&... reducers) {
   const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
   using composite_type = std::remove_const_t<decltype(all)>;
-  if constexpr (composite_type::plain_type::template check_functor<F>() &&
+  if constexpr (detail::check_counts<Form, decltype(to.count)>() &&
+                composite_type::plain_type::template check_functor<F>() &&
                 detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
                                       typename composite_type::result_type>()) {
     const runs_functor<of_run<F>, Key> runs{{range.keys(), range.size()}, {f}};
-    if (range.size() == 0) return detail::reduce_runs<Exec>(range.handle(), label, to, runs, all, {}, call);
-    return detail::reduce_runs<Exec>(range.handle(), label, to, runs, all,
-                                     {stretch_of_memory(range.keys(), 1, range.size())}, call);
+    if (range.size() == 0) return detail::reduce_runs<Form, Exec>(range.handle(), label, to, runs, all, {}, call);
+    return detail::reduce_runs<Form, Exec>(range.handle(), label, to, runs, all,
+                                           {stretch_of_memory(range.keys(), 1, range.size())}, call);
   }
-}
-
-/// Refuses, in words, a destination that does not go with the call.
-template <class Count, bool Into>
-constexpr bool check_counts() {
-  constexpr bool has_count = !std::is_same_v<Count, no_count>;
-  static_assert(has_count || !Into,
-                "fanin: the _into forms write how many runs there are: runs_to(keys, results, count), count being a "
-                "std::int64_t* to memory of the backend");
-  static_assert(!has_count || Into,
-                "fanin: parallel_reduce and reduce return how many runs there are: runs_to(keys, results)");
-  return has_count == Into;
 }
 
 }  // namespace detail
@@ -418,9 +451,8 @@ constexpr bool check_counts() {
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 std::int64_t parallel_reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
                              const F& f, const Reducer&... reducers) {
-  if constexpr (detail::check_counts<Count, false>()) {
-    return detail::reduce_runs_of_range(label.get(), to, range, f, "fanin::parallel_reduce", reducers...);
-  }
+  return detail::reduce_runs_of_range<detail::runs_now>(label.get(), to, range, f, "fanin::parallel_reduce",
+                                                        reducers...);
 }
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 std::int64_t parallel_reduce(const runs_to<Keys, Results, Count>& to, const Range& range, const F& f,
@@ -435,9 +467,8 @@ std::int64_t parallel_reduce(const runs_to<Keys, Results, Count>& to, const Rang
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
                           const F& f, const Reducer&... reducers) {
-  if constexpr (detail::check_counts<Count, true>()) {
-    detail::reduce_runs_of_range(label.get(), to, range, f, "fanin::parallel_reduce_into", reducers...);
-  }
+  detail::reduce_runs_of_range<detail::runs_into>(label.get(), to, range, f, "fanin::parallel_reduce_into",
+                                                  reducers...);
 }
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 void parallel_reduce_into(const runs_to<Keys, Results, Count>& to, const Range& range, const F& f,
@@ -450,9 +481,8 @@ template <class Keys, class Results, class Count, class Exec, detail::data_of_ru
   requires execution<std::remove_cvref_t<Exec>>
 std::int64_t reduce(detail::call_label label, const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
                     const Reducer&... reducers) {
-  if constexpr (detail::check_counts<Count, false>()) {
-    return detail::reduce_runs_of_data(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce", reducers...);
-  }
+  return detail::reduce_runs_of_data<detail::runs_now>(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce",
+                                                       reducers...);
 }
 template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
@@ -466,14 +496,45 @@ template <class Keys, class Results, class Count, class Exec, detail::data_of_ru
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
                  const Reducer&... reducers) {
-  if constexpr (detail::check_counts<Count, true>()) {
-    detail::reduce_runs_of_data(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce_into", reducers...);
-  }
+  detail::reduce_runs_of_data<detail::runs_into>(label.get(), to, std::forward<Exec>(exec), data, "fanin::reduce_into",
+                                                 reducers...);
 }
 template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
   requires execution<std::remove_cvref_t<Exec>>
 void reduce_into(const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data, const Reducer&... reducers) {
   fanin::reduce_into(nullptr, to, std::forward<Exec>(exec), data, reducers...);
+}
+
+/// As parallel_reduce of runs, but returns a fanin::pending at once, whose get() gives how many runs there are, when
+/// their keys and results stand at the destination, too, which the host may read then where it reaches that memory. The
+/// true number, whatever there is room for: of more runs than fit, the first ones are written, and nothing behind them.
+/// Otherwise as parallel_reduce_async of a range of many results.
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+[[nodiscard]] pending<std::int64_t> parallel_reduce_async(detail::call_label label,
+                                                          const runs_to<Keys, Results, Count>& to, const Range& range,
+                                                          const F& f, const Reducer&... reducers) {
+  return detail::reduce_runs_of_range<detail::runs_later>(label.get(), to, range, f, "fanin::parallel_reduce_async",
+                                                          reducers...);
+}
+template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
+[[nodiscard]] pending<std::int64_t> parallel_reduce_async(const runs_to<Keys, Results, Count>& to, const Range& range,
+                                                          const F& f, const Reducer&... reducers) {
+  return fanin::parallel_reduce_async(nullptr, to, range, f, reducers...);
+}
+
+/// The same of runs of an array.
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] pending<std::int64_t> reduce_async(detail::call_label label, const runs_to<Keys, Results, Count>& to,
+                                                 Exec&& exec, const Data& data, const Reducer&... reducers) {
+  return detail::reduce_runs_of_data<detail::runs_later>(label.get(), to, std::forward<Exec>(exec), data,
+                                                         "fanin::reduce_async", reducers...);
+}
+template <class Keys, class Results, class Count, class Exec, detail::data_of_runs Data, class... Reducer>
+  requires execution<std::remove_cvref_t<Exec>>
+[[nodiscard]] pending<std::int64_t> reduce_async(const runs_to<Keys, Results, Count>& to, Exec&& exec, const Data& data,
+                                                 const Reducer&... reducers) {
+  return fanin::reduce_async(nullptr, to, std::forward<Exec>(exec), data, reducers...);
 }
 
 /// Runs have a destination.
@@ -493,6 +554,17 @@ void parallel_reduce_into(const Out&, const Range&, const Others&...) {
   static_assert(detail::dependent_false<Range>,
                 "fanin: runs give keys, results and how many they are: parallel_reduce_into(runs_to(keys, results, "
                 "count), runs(exec, keys), f, reducers...)");
+}
+template <class Out, detail::range_of_runs Range, class... Others>
+  requires(!detail::is_runs_to<Out>)
+void parallel_reduce_async(const Out&, const Range&, const Others&...) {
+  static_assert(detail::dependent_false<Range>,
+                "fanin: runs give keys, results and how many they are: parallel_reduce_async(runs_to(keys, results), "
+                "runs(exec, keys), f, reducers...)");
+}
+template <detail::range_of_runs Range, class... Others>
+void parallel_reduce_async(const Range& range, const Others&... others) {
+  fanin::parallel_reduce_async(nullptr, range, others...);
 }
 
 }  // namespace fanin

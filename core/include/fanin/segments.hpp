@@ -87,10 +87,11 @@ class segments_policy {
 };
 
 /// A result for each of offsets.size() - 1 segments: of f(s, k) or f(s, k, acc&...) for k from offsets[s] to
-/// offsets[s + 1] - 1, as rows of a sparse matrix have them. For parallel_reduce_into alone. Offsets are an array of
-/// integers of 32 or 64 bits in memory of the backend, neither negative nor falling (checked() looks; else what comes
-/// of a wrong one is a segment that is empty or has other elements). An empty segment gives the identities' results; of
-/// no segments nothing is written, and the destination may be null. f is called once for each index.
+/// offsets[s + 1] - 1, as rows of a sparse matrix have them. For parallel_reduce_into and parallel_reduce_async(out,
+/// ...). Offsets are an array of integers of 32 or 64 bits in memory of the backend, neither negative nor falling
+/// (checked() looks; else what comes of a wrong one is a segment that is empty or has other elements). An empty segment
+/// gives the identities' results; of no segments nothing is written, and the destination may be null. f is called once
+/// for each index.
 ///
 /// `_loc` reducers give k, of equals the least. finished(g, ...) calls g(results...) or g(results..., s).
 ///

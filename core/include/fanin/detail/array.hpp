@@ -134,10 +134,10 @@ constexpr bool check_array() {
   static_assert(
       !data_of_many<X>,
       "fanin: axes<...>(xs), rows(xs), columns(xs) and segments(xs, offsets) give many results: reduce_into(out, "
-      "exec, data, reducers...)");
+      "exec, data, reducers...), reduce_async(out, exec, data, reducers...)");
   static_assert(!has_runs<X>,
                 "fanin: runs(xs, keys) give keys, results and how many they are: reduce(runs_to(keys, results), exec, "
-                "runs(xs, keys), reducers...)");
+                "runs(xs, keys), reducers...), and as well reduce_async");
   static_assert(
       array<X> || std::is_pointer_v<X> || data_of_many<X> || has_runs<X>,
       "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <tuple>
@@ -33,6 +35,24 @@ void check_destination(Result* out, const char* call) {
                            std::to_string(alignof(Result)) + " bytes");
   }
 }
+
+/// "call: part", for what is said only where something is wrong: without an allocation in each call.
+class part_of_call {
+ public:
+  part_of_call(const char* call, const char* part) {
+    char* at = text_;
+    for (const char* from : {call, ": ", part}) {
+      const std::size_t some = std::min(std::strlen(from), static_cast<std::size_t>(text_ + sizeof(text_) - 1 - at));
+      std::memcpy(at, from, some);
+      at += some;
+    }
+    *at = '\0';
+  }
+  const char* get() const { return text_; }
+
+ private:
+  char text_[96];
+};
 
 /// Where results go: by strides, at the index that each stands for.
 template <class Result, std::size_t Rank, iterate Order>
@@ -190,7 +210,7 @@ opened_destination<Result, Rank> open_destination(const typename backend<Exec>::
   if constexpr (std::is_pointer_v<std::remove_const_t<Out>>) {
     if (count == 0) return {};
     detail::check_destination(out, call);
-    backend<Exec>::check_memory(handle, out, (std::string(call) + ": the destination").c_str());
+    backend<Exec>::check_memory(handle, out, part_of_call(call, "the destination").get());
     return {out, detail::packed_strides(extents, order)};
   } else {
     const md_index<Rank> own = detail::extents_of<Rank>(out, call);
@@ -201,8 +221,8 @@ opened_destination<Result, Rank> open_destination(const typename backend<Exec>::
     if (count == 0) return {};
     Result* const to = detail::destination_data(out);
     const md_index<Rank> strides = detail::strides_of<Rank>(out);
-    const std::string it = std::string(call) + ": the destination";
-    detail::check_strided<Exec>(handle, static_cast<const Result*>(to), extents, strides, count, it.c_str());
+    detail::check_strided<Exec>(handle, static_cast<const Result*>(to), extents, strides, count,
+                                part_of_call(call, "the destination").get());
     if (!detail::are_distinct(extents, strides)) {
       throw invalid_argument(std::string(call) +
                              ": elements of the destination lie on each other; give one whose strides keep them apart");
@@ -254,7 +274,8 @@ void with_destination(const typename backend<Exec>::handle_type& handle, Out& ou
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         use(detail::make_put<Order>(all, extents, count, std::array{get<I>(all).strides...}));
       }(std::index_sequence_for<Each...>{});
-    } else if constexpr (Rank == 1 && is_row_major<std::remove_const_t<Out>>) {
+    } else if constexpr (std::is_pointer_v<std::remove_const_t<Out>> ||
+                         (Rank == 1 && is_row_major<std::remove_const_t<Out>>)) {
       use(results_in_order<Result>{get<0>(all).to});
     } else {
       const md_index<Rank>& strides = get<0>(all).strides;

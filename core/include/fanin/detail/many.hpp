@@ -6,6 +6,7 @@
 
 #include <fanin/execution.hpp>
 #include <fanin/macros.hpp>
+#include <fanin/pending.hpp>
 
 namespace fanin::detail {
 
@@ -46,5 +47,31 @@ struct results_in_order {
   constexpr Result* address(std::int64_t row) const { return to + row; }
   FANIN_FUNCTION constexpr void put(std::int64_t row, const Result& result) const { to[row] = result; }
 };
+
+/// How the forms of calls with many results go on, when it is known where these go, which rows there are and how the
+/// reducers become one.
+template <class Exec>
+struct many_into {
+  const typename backend<Exec>::handle_type& handle;
+  const char* label;
+
+  template <class Put, class Rows, class Composite>
+  void operator()(const Put& put, const Rows& rows, const Composite& all) const {
+    backend<Exec>::reduce_many_into(handle, label, put, rows, all);
+  }
+};
+template <class Exec>
+struct many_later {
+  const typename backend<Exec>::handle_type& handle;
+  const char* label;
+  pending<void>& made;
+
+  template <class Put, class Rows, class Composite>
+  void operator()(const Put& put, const Rows& rows, const Composite& all) const {
+    made = backend<Exec>::reduce_many_async(handle, label, put, rows, all);
+  }
+};
+/// Of a call that has nothing to do.
+inline pending<void> pending_of_nothing() { return pending<void>(no_result{}); }
 
 }  // namespace fanin::detail

@@ -139,6 +139,20 @@ struct cuda_backend : cuda_calls {
 #endif
   }
 
+  template <class Put, class All, class Composite>
+  static pending<void> reduce_many_async([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
+                                         [[maybe_unused]] const Put& put, [[maybe_unused]] const All& all,
+                                         [[maybe_unused]] const Composite& c) {
+    check_default_strategy();
+#if defined(__CUDACC__)
+    check_device_functor<All>();
+    return reduce_many_pending(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
+#else
+    refuse_functor<typename All::functor_type>();
+    return {};
+#endif
+  }
+
   template <class Put, class Runs, class Composite>
   static std::int64_t reduce_runs([[maybe_unused]] const cuda_handle& handle, [[maybe_unused]] const char* label,
                                   [[maybe_unused]] const Put& put, [[maybe_unused]] const Runs& runs,
@@ -163,6 +177,21 @@ struct cuda_backend : cuda_calls {
     reduce_runs_ordered(handle, label, count, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
 #else
     refuse_functor<typename Runs::functor_type>();
+#endif
+  }
+
+  template <class Put, class Runs, class Composite>
+  static pending<std::int64_t> reduce_runs_async([[maybe_unused]] const cuda_handle& handle,
+                                                 [[maybe_unused]] const char* label, [[maybe_unused]] const Put& put,
+                                                 [[maybe_unused]] const Runs& runs,
+                                                 [[maybe_unused]] const Composite& c) {
+    check_default_strategy();
+#if defined(__CUDACC__)
+    check_device_functor<typename Runs::functor_type>();
+    return reduce_runs_pending(handle, label, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+#else
+    refuse_functor<typename Runs::functor_type>();
+    return {};
 #endif
   }
 

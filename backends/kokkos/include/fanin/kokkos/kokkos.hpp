@@ -182,6 +182,14 @@ struct backend<kokkos<Space>> {
                                all, c);
   }
 
+  template <class Put, class All, class Composite>
+  static pending<void> reduce_many_async(handle_type state, const char* label, const Put& put, const All& all,
+                                         const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_async");
+    return detail::kokkos_reduce_rows_async(
+        *state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), put, all, c);
+  }
+
   template <class Put, class Runs, class Composite>
   static std::int64_t reduce_runs(handle_type state, const char* label, const Put& put, const Runs& runs,
                                   const Composite& c) {
@@ -195,6 +203,13 @@ struct backend<kokkos<Space>> {
     const Space& space = state->space("fanin::parallel_reduce_into");
     detail::kokkos_reduce_runs_into(*state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce),
                                     count, put, runs, c);
+  }
+  template <class Put, class Runs, class Composite>
+  static pending<std::int64_t> reduce_runs_async(handle_type state, const char* label, const Put& put, const Runs& runs,
+                                                 const Composite& c) {
+    const Space& space = state->space("fanin::parallel_reduce_async");
+    return detail::kokkos_reduce_runs_async(
+        *state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), put, runs, c);
   }
 
   template <class F>
@@ -337,6 +352,11 @@ struct backend<kokkos_view<Space>> {
                                const Composite& c) {
     object::reduce_many_into(of(view), label, put, all, c);
   }
+  template <class Put, class All, class Composite>
+  static pending<void> reduce_many_async(handle_type view, const char* label, const Put& put, const All& all,
+                                         const Composite& c) {
+    return object::reduce_many_async(of(view), label, put, all, c);
+  }
 
   template <class Put, class Runs, class Composite>
   static std::int64_t reduce_runs(handle_type view, const char* label, const Put& put, const Runs& runs,
@@ -347,6 +367,11 @@ struct backend<kokkos_view<Space>> {
   static void reduce_runs_into(handle_type view, const char* label, std::int64_t* count, const Put& put,
                                const Runs& runs, const Composite& c) {
     object::reduce_runs_into(of(view), label, count, put, runs, c);
+  }
+  template <class Put, class Runs, class Composite>
+  static pending<std::int64_t> reduce_runs_async(handle_type view, const char* label, const Put& put, const Runs& runs,
+                                                 const Composite& c) {
+    return object::reduce_runs_async(of(view), label, put, runs, c);
   }
 
   template <class F>

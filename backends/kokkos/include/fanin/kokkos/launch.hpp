@@ -171,6 +171,18 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
   }
 }
 
+/// On Kokkos::Cuda: what launch(memory of the host, which the device writes to) leaves there, to be got when an event
+/// says that all of it has ended.
+template <class Result, class Space, class Launch>
+pending<Result> kokkos_pending(kokkos_state<Space>& state, const Space& space, const Launch& launch) {
+  using value_type = typename pending<Result>::value_type;
+  refuse_kokkos_capture(space, "fanin::parallel_reduce_async");
+  auto slot = state.results->take(sizeof(value_type));
+  launch(static_cast<value_type*>(slot->memory()));
+  slot->record(space);
+  return pending<Result>(std::move(slot));
+}
+
 /// The value to be got later: on Kokkos::Cuda from memory of the host that the device writes to, when an event says
 /// that it has. Of others Kokkos would tell only when all later work has ended too, so that the value is waited for
 /// here.
@@ -180,11 +192,8 @@ pending<typename Composite::result_type> kokkos_reduce_async(kokkos_state<Space>
                                                              std::int64_t count, const F& f, const Composite& c) {
   using result_type = typename Composite::result_type;
   if constexpr (kokkos_results<Space>::has_events) {
-    refuse_kokkos_capture(space, "fanin::parallel_reduce_async");
-    auto slot = state.results->take(sizeof(result_type));
-    kokkos_reduce_into(state, space, label, static_cast<result_type*>(slot->memory()), first, count, f, c);
-    slot->record(space);
-    return pending<result_type>(std::move(slot));
+    return kokkos_pending<result_type>(
+        state, space, [&](result_type* to) { kokkos_reduce_into(state, space, label, to, first, count, f, c); });
   } else {
     return pending<result_type>(kokkos_reduce(state, space, label, first, count, f, c));
   }

@@ -282,4 +282,18 @@ void kokkos_reduce_rows(kokkos_state<Space>& state, const Space& space, const ko
   });
 }
 
+/// The same, of which is got later that they are there: see kokkos_reduce_async.
+template <class Space, class Put, class All, class Composite>
+pending<void> kokkos_reduce_rows_async(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
+                                       const Put& put, const All& all, const Composite& c) {
+  if constexpr (kokkos_results<Space>::has_events) {
+    return kokkos_pending<void>(state, space,
+                                [&](no_result*) { kokkos_reduce_rows(state, space, label, put, all, c); });
+  } else {
+    kokkos_reduce_rows(state, space, label, put, all, c);
+    if constexpr (!is_host_space<Space>) space.fence("fanin::parallel_reduce_async: for the results");
+    return pending_of_nothing();
+  }
+}
+
 }  // namespace fanin::detail

@@ -17,6 +17,7 @@
 #include <fanin/kokkos/space.hpp>
 #include <fanin/kokkos/state.hpp>
 #include <fanin/macros.hpp>
+#include <fanin/pending.hpp>
 
 /// Runs: where they begin is written down first, and then they are segments.
 namespace fanin::detail {
@@ -199,6 +200,19 @@ void kokkos_reduce_runs_into(kokkos_state<Space>& state, const Space& space, con
     *count = kokkos_reduce_runs(state, space, label, put, runs, c);
   } else {
     launch_alone(space, [&] { kokkos_reduce_runs_on_device(state, space, label, count, put, runs, c); });
+  }
+}
+
+/// How many runs there are, to be got when all of them are there: see kokkos_reduce_async.
+template <class Space, class Put, class Runs, class Composite>
+pending<std::int64_t> kokkos_reduce_runs_async(kokkos_state<Space>& state, const Space& space,
+                                               const kokkos_label& label, const Put& put, const Runs& runs,
+                                               const Composite& c) {
+  if constexpr (kokkos_results<Space>::has_events) {
+    return kokkos_pending<std::int64_t>(
+        state, space, [&](std::int64_t* count) { kokkos_reduce_runs_into(state, space, label, count, put, runs, c); });
+  } else {
+    return pending<std::int64_t>(kokkos_reduce_runs(state, space, label, put, runs, c));
   }
 }
 

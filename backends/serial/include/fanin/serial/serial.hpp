@@ -8,10 +8,12 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/composite.hpp>
+#include <fanin/detail/many.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/host/fold.hpp>
@@ -80,7 +82,7 @@ struct backend<serial> {
   template <class F, class Composite>
   static pending<typename Composite::result_type> reduce_async(serial exec, const char* label, std::int64_t first,
                                                                std::int64_t count, const F& f, const Composite& c) {
-    return pending_of<Composite>([&] { return reduce(exec, label, first, count, f, c); });
+    return pending_of([&] { return reduce(exec, label, first, count, f, c); });
   }
 
   template <class T, class Composite>
@@ -104,7 +106,7 @@ struct backend<serial> {
   template <class T, class Composite>
   static pending<typename Composite::result_type> reduce_span_async(serial exec, const char* label, const T* data,
                                                                     std::int64_t count, const Composite& c) {
-    return pending_of<Composite>([&] { return reduce_span(exec, label, data, count, c); });
+    return pending_of([&] { return reduce_span(exec, label, data, count, c); });
   }
 
   template <class Put, class All, class Composite>
@@ -122,6 +124,12 @@ struct backend<serial> {
     detail::host::fold_rows(
         all, in_steps(c), 0, all.results, short_row(exec),
         [&](const auto& f) { return in_order(exec, f.first(), f.count(), f, in_steps(c)); }, put_one);
+  }
+
+  template <class Put, class All, class Composite>
+  static pending<void> reduce_many_async(serial exec, const char* label, const Put& put, const All& all,
+                                         const Composite& c) {
+    return pending_of([&] { reduce_many_into(exec, label, put, all, c); });
   }
 
   template <class Put, class Runs, class Composite>
@@ -145,6 +153,11 @@ struct backend<serial> {
                                const Composite& c) {
     *count = reduce_runs(exec, label, put, runs, c);
   }
+  template <class Put, class Runs, class Composite>
+  static pending<std::int64_t> reduce_runs_async(serial exec, const char* label, const Put& put, const Runs& runs,
+                                                 const Composite& c) {
+    return pending_of([&] { return reduce_runs(exec, label, put, runs, c); });
+  }
 
   template <class F>
   static void parallel_for(serial, const char*, std::int64_t first, std::int64_t count, const F& f) {
@@ -163,11 +176,16 @@ struct backend<serial> {
 
  private:
   /// The call's result, or what it throws.
-  template <class Composite, class Call>
-  static pending<typename Composite::result_type> pending_of(const Call& call) {
-    using result = pending<typename Composite::result_type>;
+  template <class Call>
+  static auto pending_of(const Call& call) {
+    using result = pending<decltype(call())>;
     try {
-      return result(call());
+      if constexpr (std::is_void_v<decltype(call())>) {
+        call();
+        return detail::pending_of_nothing();
+      } else {
+        return result(call());
+      }
     } catch (...) {
       return result(std::current_exception());
     }

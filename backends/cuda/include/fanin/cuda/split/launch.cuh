@@ -5,8 +5,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <fanin/cuda/catalogue.hpp>
+#include <fanin/cuda/destination.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
@@ -16,6 +18,7 @@
 #include <fanin/cuda/split/runs.cuh>
 #include <fanin/cuda/split/segments.cuh>
 #include <fanin/device/kernel_pointer.cuh>
+#include <fanin/pending.hpp>
 
 /// What a call with many results does on CUDA: which split it takes, and its launches.
 namespace fanin::detail {
@@ -252,12 +255,9 @@ inline bool takes_launch_each(std::int64_t results, std::int64_t count) {
   return count > most_of_block || (results < count / elements_worth_a_launch);
 }
 
-/// Many results in the stream's order.
+/// Many results, by the split for their shape.
 template <class Put, class All, class Composite>
-void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put& put, const All& all,
-                         const Composite& c) {
-  check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
-  cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
+void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
   if constexpr (!All::has_equal_rows) {
     if constexpr (splits_by_threads<Composite>) {
       split_segments(session, put, all, c);
@@ -271,7 +271,7 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
     constexpr std::int64_t row_of_warp = 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if constexpr (Put::has_addresses) {
-      if (all.results == 1) return launch_each(session, handle.tuning, put, all, c);
+      if (all.results == 1) return launch_each(session, tuning, put, all, c);
     }
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
@@ -287,10 +287,54 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
     split_by_tiles(session, put, all, c, rows_of_tile(all.count, is_long), true);
   } else {
     if constexpr (Put::has_addresses) {
-      if (takes_launch_each(all.results, all.count)) return launch_each(session, handle.tuning, put, all, c);
+      if (takes_launch_each(all.results, all.count)) return launch_each(session, tuning, put, all, c);
     }
     split_by_block(session, put, all, c);
   }
+}
+
+/// Many results in the stream's order.
+template <class Put, class All, class Composite>
+void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put& put, const All& all,
+                         const Composite& c) {
+  check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
+  cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
+  split_many(session, handle.tuning, put, all, c);
+}
+
+/// By one thread, behind a call's launches: posts the mailbox's last word, before which `Words` are the call's own. It
+/// does not start early, so that all that the call wrote has been written, and the fence has the host, who sees the
+/// word, see that, too.
+template <int Words>
+__global__ void __launch_bounds__(32) tell_end_kernel(const cuda_mailbox mailbox) {
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  cuda_destination<std::uint32_t>{nullptr, mailbox}.post(std::uint32_t{0}, Words);
+}
+
+/// launch(mailbox) and who gets what that posts, of `Words` words, when all of it has ended. What may lack memory comes
+/// before the first launch.
+template <int Words, class Launch>
+pending_handle launch_and_tell_end(cuda_session& session, const Launch& launch) {
+  cuda_pending made = session.pending_mailbox(Words + 1);
+  launch(made.mailbox);
+  cuda_plan telling;
+  telling.kernel = kernel_pointer(&tell_end_kernel<Words>);
+  telling.launch.grid_size = 1;
+  telling.launch.block_size = warp_size;
+  void* arguments[] = {argument(made.mailbox)};
+  session.launch(telling.kernel, telling.launch, arguments, telling.options);
+  return std::move(made.slot);
+}
+
+/// Many results in the stream's order, and a mailbox that says when they are there.
+template <class Put, class All, class Composite>
+pending<void> reduce_many_pending(const cuda_handle& handle, const char* label, const Put& put, const All& all,
+                                  const Composite& c) {
+  check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
+  cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
+  return pending<void>(
+      launch_and_tell_end<0>(session, [&](const cuda_mailbox&) { split_many(session, handle.tuning, put, all, c); }));
 }
 
 /// Workspace of a call over runs.
@@ -403,6 +447,17 @@ std::int64_t reduce_runs_blocking(const cuda_handle& handle, const char* label, 
   std::uint32_t payload[words];
   session.wait(mailbox, payload, words);
   return from_payload<std::int64_t>(payload);
+}
+
+/// How many there are, in a mailbox, when keys and results have come, too.
+template <class Put, class Runs, class Composite>
+pending<std::int64_t> reduce_runs_pending(const cuda_handle& handle, const char* label, const Put& put,
+                                          const Runs& runs, const Composite& c) {
+  check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
+  cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
+  if (runs.elements == 0) return pending<std::int64_t>(0);
+  return pending<std::int64_t>(launch_and_tell_end<mailbox_words(sizeof(std::int64_t))>(
+      session, [&](const cuda_mailbox& mailbox) { split_runs(session, {nullptr, mailbox}, put, runs, c); }));
 }
 
 }  // namespace fanin::detail
