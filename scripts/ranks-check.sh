@@ -8,7 +8,7 @@ usage: scripts/ranks-check.sh [--build DIR] [--ranks LIST] [--launcher COMMAND] 
 
 Whether reductions over ranks are right here, with this machine's MPI, GPUs and NCCL:
   hosts    fanin::mpi on serial and Kokkos, on each number of ranks of LIST
-  gpus     fanin::mpi with CUDA devices, which ranks may share, on up to three ranks a GPU
+  gpus     fanin::mpi with devices of CUDA and of Kokkos, which ranks may share, on up to three ranks a GPU
   nccl     fanin::nccl, a GPU a rank: in one launch where they reach each other's memory, and by NCCL's kernels; N rounds
            of calls of random kind; a rank that is killed in the middle
 What cannot be run here is said, and is no failure.
@@ -81,7 +81,7 @@ if [[ -z $build ]]; then
   preset=host targets=(mpi_ranks_test) options=(-DFANIN_ENABLE_MPI=ON "-DFANIN_PYTHON=$venv/bin/python")
   if ((gpus > 0)) && has_nvcc; then
     preset=cuda
-    targets+=(mpi_devices_test)
+    targets+=(mpi_devices_test mpi_kokkos_devices_test)
     if [[ -n ${NCCL_ROOT:-} ]]; then
       options+=(-DFANIN_ENABLE_NCCL=ON "-DFANIN_NCCL_ROOT=$NCCL_ROOT")
       targets+=(nccl_devices_test nccl_ended_rank_test)
@@ -139,6 +139,7 @@ else
   for number in $numbers; do
     if ((number <= 3 * gpus)); then
       check_on_ranks "GPUs over MPI" mpi_devices_test "$number"
+      check_on_ranks "GPUs over MPI, by Kokkos" mpi_kokkos_devices_test "$number"
     else
       not_run+=("GPUs over MPI, $number: more than three ranks for each of the $gpus")
     fi

@@ -11,22 +11,28 @@
 #include <string>
 #include <vector>
 
+#if FANIN_TEST_ON_KOKKOS
+#include "mpi/kokkos_device.hpp"
+#endif
+
 #include <fanin/buffer.hpp>
-#include <fanin/cuda/cuda.hpp>
 #include <fanin/serial/serial.hpp>
 
 #include "mpi/parts.hpp"
 #include "support/data.hpp"
 
+#if !FANIN_TEST_ON_PRETENDED_DEVICE
+#include <fanin/cuda/cuda.hpp>
+#endif
 #if FANIN_TEST_ON_SIMULATOR
 #include "simulator/machine.hpp"
 #include "span_reduction.cuh"
-#else
+#elif !FANIN_TEST_ON_PRETENDED_DEVICE
 #include "contract/fixtures/cuda_device.hpp"
 #endif
 
 /// What tests of ranks with devices share: what they reduce, how it is split, and the device, which is a GPU that ranks
-/// may share, or a simulated one for each rank, whose kernels run when the host looks.
+/// may share, by CUDA or by Kokkos, or a simulated one for each rank, whose kernels run when the host looks.
 #if FANIN_TEST_ON_SIMULATOR
 namespace fanin::detail {  // which the library has
 template struct cuda_span_reduction<sum<std::int64_t>>;
@@ -37,6 +43,17 @@ template struct cuda_span_reduction<sum<double>>;
 namespace fanin_test {
 
 inline const fanin::serial exec;
+
+#if FANIN_TEST_ON_KOKKOS
+using device = fanin::kokkos<kokkos_device_space>;
+#else
+using device = fanin::cuda;
+#endif
+#if FANIN_TEST_ON_KOKKOS && !FANIN_TEST_ON_PRETENDED_DEVICE
+inline cudaStream_t stream_of(const device& gpu) { return gpu.space().cuda_stream(); }
+#elif !FANIN_TEST_ON_KOKKOS
+inline cudaStream_t stream_of(const device& gpu) { return gpu.stream(); }
+#endif
 
 struct in_plane {
   FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t& sum, std::int64_t& most) const {
@@ -66,7 +83,7 @@ class devices : public ::testing::Test {
   void SetUp() override {
 #if FANIN_TEST_ON_SIMULATOR
     begin(1);
-#else
+#elif !FANIN_TEST_ON_PRETENDED_DEVICE
     if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
     int gpus = 0;
     cudaGetDeviceCount(&gpus);

@@ -10,7 +10,7 @@
 #include "mpi/shapes.hpp"
 
 /// Boxes, arrays with strides and functors of several arrays over ranks, of which every other one has its part on a
-/// CUDA device.
+/// device.
 namespace fanin_test {
 namespace {
 
@@ -26,7 +26,7 @@ TEST_F(devices, boxes_views_and_several_arrays) {
         check_misfits(comm, object);
       };
       if ((seed + static_cast<std::uint64_t>(comm.rank())) % 2 == 0) {
-        check(fanin::cuda());
+        check(device());
       } else {
         check(exec);
       }

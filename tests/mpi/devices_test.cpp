@@ -27,8 +27,8 @@
 
 #include "devices.hpp"
 
-/// Reductions over ranks of which some have their part on a CUDA device and others on serial: every test is run by all
-/// ranks, whatever their number.
+/// Reductions over ranks of which some have their part on a device, CUDA's or Kokkos's, and others on serial: every
+/// test is run by all ranks, whatever their number.
 namespace fanin_test {
 namespace {
 
@@ -42,7 +42,7 @@ bool has_device(std::uint64_t draw, int rank) {
 template <class Use>
 void on_some_backend(std::uint64_t draw, const Use& use) {
   if (has_device(draw, rank_of_world())) {
-    const fanin::cuda gpu;
+    const device gpu;
     use(gpu);
   } else {
     use(exec);
@@ -332,7 +332,7 @@ TEST_F(devices, a_call_that_waits_while_another_one_is_under_way) {
   const fanin::mpi other(MPI_COMM_WORLD);
   for (std::uint64_t draw = first_seed(); draw < first_seed() + 10; ++draw) {
     begin(draw);
-    const fanin::cuda gpu;
+    const device gpu;
     const own_part part(10'000, comm, draw);
     auto later = fanin::parallel_reduce_async(fanin::over(comm, fanin::range(gpu, part.begin, part.end)), small_at{},
                                               fanin::sum<std::int64_t>{});
@@ -369,12 +369,12 @@ TEST_F(devices, looks_are_enough) {
 /// Of a captured stream: in words, on its rank; the others learn that it has failed, and the capture stays valid.
 TEST_F(devices, a_stream_that_captures_is_refused) {
   const fanin::mpi comm(MPI_COMM_WORLD);
-  const fanin::cuda gpu;
+  const device gpu;
   const bool captures = comm.rank() == 0;
   const auto range = fanin::over(comm, fanin::range(gpu, 100));
-  held<std::int64_t, fanin::cuda> out(gpu, 1);
+  held<std::int64_t, device> out(gpu, 1);
   auto before = fanin::parallel_reduce_async(range, small_at{}, fanin::sum<std::int64_t>{});
-  if (captures) cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal);
+  if (captures) cudaStreamBeginCapture(stream_of(gpu), cudaStreamCaptureModeThreadLocal);
   const auto refused = [&](const auto& call) {
     try {
       call();
@@ -400,7 +400,7 @@ TEST_F(devices, a_stream_that_captures_is_refused) {
   EXPECT_EQ(before.get(), expected);
   if (captures) {
     cudaGraph_t graph = nullptr;
-    EXPECT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream_of(gpu), &graph), cudaSuccess);
 #if !FANIN_TEST_ON_SIMULATOR
     std::size_t nodes = 1;
     cudaGraphGetNodes(graph, nullptr, &nodes);
@@ -523,7 +523,7 @@ TEST_F(devices, many_rounds) {
   const fanin::mpi flat(MPI_COMM_WORLD);
   const fanin::mpi grouped(MPI_COMM_WORLD, {.gather_up_to = 2});
   const fanin::mpi checked(MPI_COMM_WORLD, {.check_calls = true});
-  const fanin::cuda gpu;
+  const device gpu;
   struct outstanding {
     std::function<bool()> ready;
     std::function<void()> get;
@@ -603,24 +603,28 @@ TEST_F(devices, many_rounds) {
 /// One rank's calls are the plain ones: nothing is exchanged, and the stream goes on behind an _into form.
 TEST_F(devices, of_one_rank) {
   const fanin::mpi comm(MPI_COMM_SELF);
-  const fanin::cuda gpu;
+  const device gpu;
   const auto range = fanin::range(gpu, 5'000);
   const fanin::exact_sum<double> sum;
   const double expected = fanin::parallel_reduce(range, element_at{}, sum);
+#if !FANIN_TEST_ON_KOKKOS
   const fanin::cuda_launch launch = gpu.last_launch();
+#endif
   const auto over = fanin::over(comm, range);
   EXPECT_EQ(fanin::parallel_reduce(over, element_at{}, sum), expected);
+#if !FANIN_TEST_ON_KOKKOS
   EXPECT_TRUE(gpu.last_launch() == launch);
-  held<double, fanin::cuda> out(gpu, 1);
+#endif
+  held<double, device> out(gpu, 1);
   fanin::parallel_reduce_into(out.data(), over, element_at{}, sum);
   EXPECT_EQ(value_of(out), expected);
   EXPECT_EQ(fanin::parallel_reduce_async(over, element_at{}, sum).get(), expected);
 
   // What works on one rank shall work on many.
-  cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal);
+  cudaStreamBeginCapture(stream_of(gpu), cudaStreamCaptureModeThreadLocal);
   EXPECT_THROW(fanin::parallel_reduce_into(out.data(), over, element_at{}, sum), fanin::state_error);
   cudaGraph_t graph = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamEndCapture(stream_of(gpu), &graph), cudaSuccess);
   cudaGraphDestroy(graph);
 }
 

@@ -298,11 +298,8 @@ void cuda_calls::synchronize(const cuda_handle& handle) {
   give_back_retired();
 }
 
-void cuda_calls::check_may_wait(const cuda_handle& handle, const char* call) {
-  if (!cuda_session(handle, nullptr, cuda_session::mode::ordered, call).is_capturing()) return;
-  throw state_error(std::string(call) +
-                    " over ranks: the host waits for the other ranks in this call, and the object's stream is being "
-                    "captured into a graph; call it outside the capture");
+bool cuda_calls::is_capturing(const cuda_handle& handle, const char* call) {
+  return cuda_session(handle, nullptr, cuda_session::mode::ordered, call).is_capturing();
 }
 
 cuda_pending cuda_calls::place_for(const cuda_handle& handle, int words, const char* call) {

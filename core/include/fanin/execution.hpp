@@ -42,6 +42,13 @@ namespace fanin {
 ///   deallocate(memory, pointer, bytes)       waits for the object's work, if there still is one; throws nothing
 ///   copy_to_host(memory, to, from, bytes), copy_from_host(memory, to, from, bytes)   block, after the object's work
 ///
+/// and, where its memory is not the host's (detail::is_host_backend), for calls over ranks that hosts exchange:
+///
+///   is_capturing(handle, call)      whether the object's work is being recorded, so that no call may wait for it
+///   finish_aside<Composite>(handle) what finished(g, ...) runs on the device by, when the host has the accumulators of
+///                                   all ranks: gives g's result of (composite, accumulators), waits for no later work
+///                                   of the object's, and may outlive it. Throws state_error where that is captured
+///
 /// `label` is a null-terminated string or null. Functors and composites have been checked; count >= 0; count > 0
 /// implies data is not null.
 template <class Exec>
@@ -59,14 +66,6 @@ namespace detail {
 /// Whether a backend's memory is the host's, and its blocking calls leave results and what functors throw there.
 template <class Exec>
 inline constexpr bool is_host_backend = false;
-
-/// Whether fanin::over(communicator, ...) takes ranges and data of such an object. Of devices it asks, where a backend
-/// has them: check_may_wait(handle, call), which throws where the host cannot wait for the object's work now (a
-/// capture), and, with finishes_aside, finish_aside<Composite>, by which finished(g, ...) runs on the device when the
-/// accumulators of all ranks are on the host: made of a handle, it may outlive the object, and gives g's result of
-/// (composite, accumulators).
-template <class Exec>
-inline constexpr bool goes_over_ranks = is_host_backend<Exec>;
 
 template <class T>
 inline constexpr bool dependent_false = false;

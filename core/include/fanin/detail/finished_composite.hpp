@@ -7,6 +7,7 @@
 
 #include <fanin/detail/composite.hpp>
 #include <fanin/finished.hpp>
+#include <fanin/tuple.hpp>
 
 namespace fanin::detail {
 
@@ -32,6 +33,14 @@ struct finish_on_host {
   }
 };
 
+/// g of results that are there already.
+template <class Result, class G, class... Results>
+FANIN_FUNCTION constexpr Result finish_with(const G& g, const tuple<Results...>& results) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) -> Result {
+    return g(get<I>(results)...);
+  }(std::index_sequence_for<Results...>{});
+}
+
 /// Reducers whose results g makes the call's result of, once and on the backend. They fold and join as without g.
 template <class G, class... Reducer>
 struct finished_composite : composite<Reducer...> {
@@ -56,6 +65,13 @@ struct finished_composite : composite<Reducer...> {
   /// The same where g may be callable on the host alone, also in a unit that nvcc compiles.
   constexpr result_type result_on_host(const accumulator_type& acc) const {
     return on_host(acc, typename plain_type::indices{});
+  }
+
+  /// The reducers' results on the host, for a g that is called on the backend.
+  constexpr tuple<reducer_result_t<Reducer>...> results_on_host(const accumulator_type& acc) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> tuple<reducer_result_t<Reducer>...> {
+      return {{{detail::result_value(get<I>(this->reducers), get<I>(acc))}...}};
+    }(typename plain_type::indices{});
   }
 
   template <class Change>

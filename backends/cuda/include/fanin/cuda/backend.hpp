@@ -207,20 +207,15 @@ struct cuda_backend : cuda_calls {
 #endif
   }
 
-  /// See goes_over_ranks.
-  static constexpr bool finishes_aside = true;
+  template <class Composite>
+  static auto finish_aside([[maybe_unused]] const cuda_handle& handle) {
 #if defined(__CUDACC__)
-  template <class Composite>
-  using finish_aside = cuda_finish_aside<Composite>;
+    return cuda_finish_aside<Composite>(handle);
 #else
-  template <class Composite>
-  struct finish_aside {
-    explicit finish_aside(const cuda_handle&) { refuse_functor<Composite>(); }
-    typename Composite::result_type operator()(const Composite&, const typename Composite::accumulator_type&) const {
-      refuse_functor<Composite>();
-    }
-  };
+    refuse_functor<Composite>();
+    return [](const Composite& c, const auto& acc) { return c.result_on_host(acc); };
 #endif
+  }
 
  private:
   template <class T, class Composite>
@@ -253,11 +248,6 @@ struct cuda_backend : cuda_calls {
 };
 
 }  // namespace detail
-
-template <>
-inline constexpr bool detail::goes_over_ranks<cuda> = true;
-template <class Strategy>
-inline constexpr bool detail::goes_over_ranks<cuda_view<Strategy>> = true;
 
 template <>
 struct backend<cuda> : detail::cuda_backend<cuda_strategy::one_pass> {

@@ -91,19 +91,16 @@ template <class G, class Result, class... Results>
 __global__ void __launch_bounds__(32)
     finish_kernel(const G g, const tuple<Results...> results, const cuda_destination<Result> destination) {
   if (threadIdx.x != 0) return;
-  destination.deliver([&]<std::size_t... I>(std::index_sequence<I...>) -> Result {
-    return g(get<I>(results)...);
-  }(std::index_sequence_for<Results...>{}));
+  destination.deliver(detail::finish_with<Result>(g, results));
 }
 
 /// Finishes a call over ranks on the device, when the accumulators of all of them are on the host: see
-/// goes_over_ranks. g sees what calls before this one on its object left, since their work had ended when the ranks'
+/// backend. g sees what calls before this one on its object left, since their work had ended when the ranks'
 /// parts were there.
 template <class Composite>
 class cuda_finish_aside {
  public:
   using result_type = typename Composite::result_type;
-  using plain_type = typename Composite::plain_type;
 
   explicit cuda_finish_aside(const cuda_handle& handle)
       : memory_{cuda_calls::memory(handle)},
@@ -112,24 +109,20 @@ class cuda_finish_aside {
   }
 
   result_type operator()(const Composite& c, const typename Composite::accumulator_type& acc) const {
-    return finish(c, acc, typename plain_type::indices{});
+    return finish(c.g, c.results_on_host(acc));
   }
 
  private:
   static constexpr const char* call = "fanin::finished";
 
-  template <std::size_t... I>
-  result_type finish(const Composite& c, const typename Composite::accumulator_type& acc,
-                     std::index_sequence<I...>) const {
-    using results_type = tuple<reducer_result_t<typename plain_type::template reducer_type<I>>...>;
-    static_assert(sizeof(results_type) + sizeof(c.g) + sizeof(cuda_destination<result_type>) <= most_argument_bytes,
+  template <class G, class... Results>
+  result_type finish(const G& g, const tuple<Results...>& results) const {
+    static_assert(sizeof(results) + sizeof(g) + sizeof(cuda_destination<result_type>) <= most_argument_bytes,
                   "fanin: over ranks finished(g, reducers...) on CUDA takes results, and what g captures, of together "
                   "up to 4,000 bytes: take the reducers' results, and finish then");
-    const results_type results = {{{detail::result_value(get<I>(c.reducers), get<I>(acc))}...}};
     const cuda_destination<result_type> destination{nullptr, place_.mailbox};
-    void* arguments[] = {argument(c.g), argument(results), argument(destination)};
-    const auto kernel = &finish_kernel<typename Composite::finish_type, result_type,
-                                       reducer_result_t<typename plain_type::template reducer_type<I>>...>;
+    void* arguments[] = {argument(g), argument(results), argument(destination)};
+    const auto kernel = &finish_kernel<G, result_type, Results...>;
     cuda_calls::run_aside(memory_, kernel_pointer(kernel), arguments, call);
     bytes_of<result_type> result;
     place_.slot->take(&result, sizeof(result_type));

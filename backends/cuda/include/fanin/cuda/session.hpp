@@ -228,8 +228,7 @@ struct cuda_calls {
 
   // For calls over ranks, whose last step comes after an exchange that hosts make.
 
-  /// Throws state_error where the object's stream is being captured.
-  static void check_may_wait(const cuda_handle& handle, const char* call);
+  static bool is_capturing(const cuda_handle& handle, const char* call);
   /// A mailbox of so many words, which outlives the object, for a kernel that is yet to be launched.
   static cuda_pending place_for(const cuda_handle& handle, int words, const char* call);
   /// Launches a kernel of one warp where the memory is, beside the object's stream, which may be gone, and waits for

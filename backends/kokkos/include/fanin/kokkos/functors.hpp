@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <Kokkos_Core.hpp>
+#include <fanin/detail/finished_composite.hpp>
 #include <fanin/macros.hpp>
 
 /// Fanin's functors and reducers as Kokkos wants them: named structs, since host-device lambdas are slow on the host
@@ -128,6 +129,16 @@ struct kokkos_result_functor {
   typename Composite::result_type* out;
 
   FANIN_FUNCTION void operator()(std::int64_t) const { *out = composite.result(from->value); }
+};
+
+/// g of results that the host has, where the next in line reads it.
+template <class Result, class G, class Results>
+struct kokkos_finish_functor {
+  G g;
+  Results results;
+  Result* out;
+
+  FANIN_FUNCTION void operator()(std::int64_t) const { *out = detail::finish_with<Result>(g, results); }
 };
 
 template <class F>

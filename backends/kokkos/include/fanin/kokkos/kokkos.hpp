@@ -257,6 +257,14 @@ struct backend<kokkos<Space>> {
     }
   }
 
+  static bool is_capturing(handle_type state, const char* call) {
+    return detail::is_kokkos_capturing(state->space(call), call);
+  }
+  template <class Composite>
+  static auto finish_aside(handle_type state) {
+    return detail::kokkos_finish_aside<Space, Composite>(*state);
+  }
+
   static void copy_to_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
     copy<Kokkos::HostSpace, memory_space>(memory, to, from, bytes, "fanin::copy_to_host");
   }
@@ -403,6 +411,11 @@ struct backend<kokkos_view<Space>> {
   }
   static void copy_from_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
     object::copy_from_host(memory, to, from, bytes);
+  }
+  static bool is_capturing(handle_type view, const char* call) { return object::is_capturing(of(view), call); }
+  template <class Composite>
+  static auto finish_aside(handle_type view) {
+    return object::template finish_aside<Composite>(of(view));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -126,6 +127,7 @@ typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& stat
 template <class Space, class F, class Composite>
 typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                               std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
+  refuse_kokkos_capture(space, "fanin::parallel_reduce");
   if constexpr (Composite::is_finished && !is_host_space<Space>) {
     return kokkos_reduce_finished(state, space, label, first, count, f, c);
   } else {
@@ -216,5 +218,49 @@ typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& stat
     return on_host();
   }
 }
+
+/// Finishes a call over ranks on the device, when the accumulators of all of them are on the host: see backend. g sees
+/// what calls before this one on its object left, since their work had ended when the ranks' parts were there.
+template <class Space, class Composite>
+class kokkos_finish_aside {
+ public:
+  using result_type = typename Composite::result_type;
+
+  explicit kokkos_finish_aside(kokkos_state<Space>& state) {
+    refuse_kokkos_capture(state.space(call), call);
+    const kokkos_relaxed_capture relaxed;
+    aside_ = state.aside();
+    alone([](const Space&, result_type*) {});  // nothing is allocated later
+  }
+
+  result_type operator()(const Composite& c, const typename Composite::accumulator_type& acc) const {
+    const auto results = c.results_on_host(acc);
+    result_type result{};
+    alone([&](const Space& space, result_type* out) {
+      using functor =
+          kokkos_finish_functor<result_type, typename Composite::finish_type, std::remove_const_t<decltype(results)>>;
+      using memory_space = typename Space::memory_space;
+      using unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+      Kokkos::parallel_for(call, kokkos_range<Space>(space, 0, 1), functor{c.g, results, out});
+      Kokkos::deep_copy(space, Kokkos::View<result_type, Kokkos::HostSpace, unmanaged>(&result),
+                        Kokkos::View<const result_type, memory_space, unmanaged>(out));
+      space.fence("fanin::finished: for the value");
+    });
+    return result;
+  }
+
+ private:
+  static constexpr const char* call = "fanin::finished";
+
+  /// Calls use(instance, room for a result) with both to oneself.
+  template <class Use>
+  void alone(const Use& use) const {
+    const Space& space = aside_->space(call);
+    const kokkos_relaxed_capture relaxed;  // of another stream
+    launch_alone(space, [&] { use(space, static_cast<result_type*>(aside_->workspace(sizeof(result_type)))); });
+  }
+
+  std::shared_ptr<kokkos_state<Space>> aside_;
+};
 
 }  // namespace fanin::detail

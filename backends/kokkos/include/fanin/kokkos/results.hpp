@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include <Kokkos_Core.hpp>
+#include <fanin/error.hpp>
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cstddef>
 #include <cstring>
@@ -9,16 +12,33 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 
-#include <fanin/error.hpp>
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/pending.hpp>
 #endif
 
-/// Where results of a Kokkos space are that are got later.
+/// Where results of a Kokkos space are that are got later, and when none can be.
 namespace fanin::detail {
+
+/// While one lives, its thread may do what CUDA forbids for safety's sake where a stream is being captured: look at
+/// events, allocate, wait for other streams. Such a capture stays valid.
+class kokkos_relaxed_capture {
+ public:
+#if defined(KOKKOS_ENABLE_CUDA)
+  kokkos_relaxed_capture() noexcept { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~kokkos_relaxed_capture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+#else
+  kokkos_relaxed_capture() noexcept {}
+#endif
+  kokkos_relaxed_capture(const kokkos_relaxed_capture&) = delete;
+  kokkos_relaxed_capture& operator=(const kokkos_relaxed_capture&) = delete;
+
+#if defined(KOKKOS_ENABLE_CUDA)
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+#endif
+};
 
 /// None: Kokkos tells when all work of an instance has ended, and of no part of it.
 template <class Space>
@@ -36,14 +56,10 @@ inline void check_kokkos_cuda(cudaError_t status, const char* call) {
               cudaGetErrorString(status) + ")");
 }
 
-/// What is recorded in a graph comes whenever that runs.
-inline void refuse_kokkos_capture(const Kokkos::Cuda& space, const char* call) {
+inline bool is_kokkos_capturing(const Kokkos::Cuda& space, const char* call) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_kokkos_cuda(cudaStreamIsCapturing(space.cuda_stream(), &status), call);
-  if (status == cudaStreamCaptureStatusNone) return;
-  throw state_error(std::string(call) +
-                    ": the host waits for this call's work, and its stream is being captured into a graph; use the "
-                    "_into form, or call it outside the capture");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 /// Makes an instance's device current for a scope.
@@ -74,12 +90,14 @@ class kokkos_result_slot final : public pending_slot {
 
   bool is_ready() noexcept override {
     if (!kokkos_lifetime::get().is_alive()) return true;  // take() throws
+    const kokkos_relaxed_capture relaxed;
     const cudaError_t status = cudaEventQuery(event_);
     if (status != cudaSuccess) (void)cudaGetLastError();
     return status != cudaErrorNotReady;
   }
   void take(void* to, std::size_t bytes) override {
     if (!kokkos_lifetime::get().is_alive()) kokkos_lifetime::throw_finalized("fanin::pending::get");
+    const kokkos_relaxed_capture relaxed;
     check_kokkos_cuda(cudaEventSynchronize(event_), "fanin::pending::get: cudaEventSynchronize");
     std::memcpy(to, memory_, bytes);
   }
@@ -133,6 +151,7 @@ struct kokkos_results<Kokkos::Cuda> final : kokkos_resource,
 
   std::forward_list<slot> make(std::size_t bytes) const {
     const kokkos_cuda_device current(device_);
+    const kokkos_relaxed_capture relaxed;
     std::forward_list<slot> made(1);
     made.front().bytes_ = bytes;
     check_kokkos_cuda(cudaEventCreateWithFlags(&made.front().event_, cudaEventDisableTiming),
@@ -147,6 +166,7 @@ struct kokkos_results<Kokkos::Cuda> final : kokkos_resource,
   }
 
   void release() noexcept override {
+    const kokkos_relaxed_capture relaxed;
     for (slot& one : slots_) {
       if (one.memory_ == nullptr) continue;
       (void)cudaEventSynchronize(one.event_);
@@ -167,5 +187,20 @@ inline void kokkos_result_slot::release() noexcept {
 }
 
 #endif
+
+/// Whether an instance's work is being recorded into a graph. Kokkos has no question for that; CUDA's own is asked.
+template <class Space>
+bool is_kokkos_capturing(const Space&, const char*) {
+  return false;
+}
+
+/// What is recorded in a graph comes whenever that runs.
+template <class Space>
+void refuse_kokkos_capture(const Space& space, const char* call) {
+  if (!detail::is_kokkos_capturing(space, call)) return;
+  throw state_error(std::string(call) +
+                    ": the host waits for this call's work, and its stream is being captured into a graph; use the "
+                    "_into form, or call it outside the capture");
+}
 
 }  // namespace fanin::detail

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <Kokkos_Core.hpp>
@@ -39,6 +40,16 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
   /// How many threads run at once, as it was when the object was made: to ask OpenMP takes longer than a small launch
   /// may lose.
   std::int64_t threads() const noexcept { return threads_; }
+
+  /// A state beside this one, of an instance of its own, for what waits for nothing that this one's has yet to do; made
+  /// when it is asked for first. Whoever has it may outlive this one.
+  std::shared_ptr<kokkos_state> aside() {
+    const std::lock_guard lock(aside_mutex_);
+    if (aside_ == nullptr) {
+      aside_ = std::make_shared<kokkos_state>(Kokkos::Experimental::partition_space(*space_, 1).front());
+    }
+    return aside_;
+  }
 
   /// At least `bytes` of the space's memory, uninitialised, used in the instance's order. Allocates when the size
   /// grows, after earlier work has ended. To be called with the instance to oneself.
@@ -76,6 +87,8 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
   std::int64_t threads_;
   void* workspace_ = nullptr;
   std::size_t workspace_bytes_ = 0;
+  std::mutex aside_mutex_;
+  std::shared_ptr<kokkos_state> aside_;
 };
 
 }  // namespace fanin::detail

@@ -123,20 +123,17 @@ class last_step {
 template <class Exec, class Composite>
   requires(!is_host_backend<Exec> && Composite::is_finished)
 class last_step<Exec, Composite> {
-  static_assert(
-      requires { backend<Exec>::finishes_aside; },
-      "fanin: over ranks finished(g, reducers...) runs on hosts and on fanin::cuda: take the reducers' results, "
-      "and finish then");
-
  public:
-  last_step(const typename backend<Exec>::handle_type& handle, const Composite&) : finish_{handle} {}
+  last_step(const typename backend<Exec>::handle_type& handle, const Composite&)
+      : finish_{backend<Exec>::template finish_aside<Composite>(handle)} {}
   typename Composite::result_type operator()(const Composite& c,
                                              const typename Composite::accumulator_type& acc) const {
     return finish_(c, acc);
   }
 
  private:
-  typename backend<Exec>::template finish_aside<Composite> finish_;
+  decltype(backend<Exec>::template finish_aside<Composite>(
+      std::declval<const typename backend<Exec>::handle_type&>())) finish_;
 };
 
 /// A part whose accumulators are still to come from its backend.
@@ -310,8 +307,12 @@ class call_over_ranks {
   bool is_alone() const noexcept { return detail::ranks_of(state_) == 1; }
   /// On devices, whose streams may capture.
   void check_may_wait() const {
-    if constexpr (requires { backend<Exec>::check_may_wait(handle_, name_); }) {
-      backend<Exec>::check_may_wait(handle_, name_);
+    if constexpr (!is_host_backend<Exec>) {
+      if (backend<Exec>::is_capturing(handle_, name_)) {
+        throw state_error(std::string(name_) +
+                          " over ranks: the host waits for the other ranks in this call, and the object's stream is "
+                          "being captured into a graph; call it outside the capture");
+      }
     }
   }
 
@@ -373,18 +374,11 @@ class call_over_ranks {
   Composite composite_;
 };
 
-template <class Exec>
-struct check_for_ranks {
-  static_assert(goes_over_ranks<Exec>,
-                "fanin: over ranks reductions run on fanin::serial, on fanin::cuda and on Kokkos's host spaces so far");
-  using type = Exec;
-};
-
 /// By MPI, between hosts.
 struct over_mpi {
   using state_type = mpi_state;
   template <class Exec>
-  using checked = typename check_for_ranks<Exec>::type;
+  using checked = Exec;
   template <class Exec, class Composite>
   using call = call_over_ranks<Exec, Composite>;
 
@@ -403,7 +397,7 @@ struct over_mpi {
 
 /// Reduces a range over all ranks of a communicator: each gives its part, range(exec, first, last) or md_range(exec,
 /// {lower...}, {upper...}) with the indices of the whole, and gets the whole's result. Parts may be empty, and be on
-/// different backends (fanin::serial, Kokkos's host spaces, fanin::cuda). For parallel_reduce, its _into and _async
+/// different backends (fanin::serial, fanin::kokkos, fanin::cuda). For parallel_reduce, its _into and _async
 /// forms, and every reducer; _loc reducers give the indices of the whole, of equals the least, over an md_range the
 /// first in the order of the smallest box that holds all parts: for that ranks tell each other their bounds in the
 /// call, in its async form too, and all throw invalid_argument where that box has 2^63 indices or more.
@@ -415,9 +409,9 @@ struct over_mpi {
 /// from run to run for the same number of ranks and parts, on all ranks. exact_sum gives the same bits for every number
 /// of ranks, split and backend. Up to 2^31 - 1 ranks and 2^63 elements.
 ///
-/// The host waits for the other ranks: on fanin::cuda also in the _into form, which writes to device memory then, in
-/// the stream's order, and a stream that is being captured is refused with state_error, before anything is launched, on
-/// one rank too. On one rank nothing is exchanged, and calls are the plain ones.
+/// The host waits for the other ranks: on devices (fanin::cuda, Kokkos's) also in the _into form, which writes to
+/// device memory then, in the stream's order, and a stream that is being captured is refused with state_error, before
+/// anything is launched, on one rank too. On one rank nothing is exchanged, and calls are the plain ones.
 ///
 /// A rank whose part throws (a functor on serial, a kernel that fails, memory that its backend does not reach) takes
 /// part all the same: it throws that, from the call or from get(), the others rank_error. What the call is refused for
