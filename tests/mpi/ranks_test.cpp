@@ -495,17 +495,40 @@ TEST(ranks, of_several_backends) {
 }
 #endif
 
-/// The part of the last rank throws; nobody waits for it.
+/// Of which one rank has no beginning, and whose join looks at what it gets.
+struct no_beginning {
+  struct marked {
+    double sum;
+    std::int64_t mark;
+  };
+  using value_type = double;
+  using accumulator_type = marked;
+  using result_type = double;
+  bool throws;
+  bool* has_joined_others;
+
+  marked identity() const {
+    if (throws) throw std::domain_error("no such beginning");
+    return {0, 1};
+  }
+  void fold(marked& acc, double value, std::int64_t) const { acc.sum += value; }
+  void join(marked& into, const marked& from) const {
+    if (into.mark != 1 || from.mark != 1) *has_joined_others = true;
+    into.sum += from.sum;
+  }
+  double result(const marked& acc) const { return acc.sum; }
+};
+/// The part of the last rank throws; nobody waits for it, nor joins what stands for it.
 TEST(ranks, a_part_that_throws) {
   for (const auto& options : all_options()) {
     const fanin::mpi comm(MPI_COMM_WORLD, options);
     const bool fails = comm.rank() + 1 == comm.size();
-    const auto f = [fails](std::int64_t i) {
+    const auto throws = [fails](std::int64_t i) {
       if (fails) throw std::domain_error("no such number");
       return static_cast<double>(i);
     };
     const auto range = fanin::over(comm, fanin::range(exec, 10));
-    const auto call_all = [&](const auto& reducer) {
+    const auto call_all = [&](const auto& f, const auto& reducer) {
       const auto refused = [&](const auto& call) {
         try {
           call();
@@ -521,8 +544,11 @@ TEST(ranks, a_part_that_throws) {
       auto later = fanin::parallel_reduce_async(range, f, reducer);
       refused([&] { (void)later.get(); });
     };
-    call_all(fanin::sum<double>{});
-    call_all(fanin::exact_sum<double>{});
+    call_all(throws, fanin::sum<double>{});
+    call_all(throws, fanin::exact_sum<double>{});
+    bool has_joined_others = false;
+    call_all(element_at{}, no_beginning{fails, &has_joined_others});
+    EXPECT_FALSE(has_joined_others);
     // The communicator goes on.
     EXPECT_EQ(
         fanin::parallel_reduce(range, [](std::int64_t) { return 1.0; }, fanin::sum<double>{}), 10.0 * comm.size());

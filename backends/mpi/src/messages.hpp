@@ -34,8 +34,8 @@ inline std::vector<std::byte> message_to_gather(const rank_part& part) {
   return bytes;
 }
 /// Of `count` messages one behind the other that of rank 0, the `first` one, becomes what all of them together say. The
-/// other ranks' stand behind it, from the last one on at the beginning. A join that throws
-/// counts as a rank that failed, on whichever rank it is.
+/// other ranks' stand behind it, from the last one on at the beginning. A join that throws counts as a rank that
+/// failed, on whichever rank it is. Behind the first failure nothing is joined.
 inline std::byte* join_messages(std::byte* messages, int first, int count, std::size_t bytes, const join_parts& join) {
   const auto message_of = [=](int rank) { return messages + static_cast<std::size_t>((first + rank) % count) * bytes; };
   std::byte* const whole = message_of(0);
@@ -46,6 +46,7 @@ inline std::byte* join_messages(std::byte* messages, int first, int count, std::
     std::uint64_t status = 0;
     std::memcpy(&status, from, status_bytes);
     failed += status;
+    if (failed != 0) continue;
     try {
       join(whole + status_bytes, from + status_bytes);
     } catch (...) {

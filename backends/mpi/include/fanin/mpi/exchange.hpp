@@ -52,7 +52,7 @@ class rank_array {
 struct rank_part {
   rank_array<std::byte> gathered;    ///< joined in the order of the ranks
   rank_array<std::uint64_t> summed;  ///< added up, modulo 2^64
-  bool has_failed = false;           ///< and what it has stands for no elements
+  bool has_failed = false;           ///< and what it has counts for nothing
 };
 /// A rank's part that its backend may still be at: what a call's exchange begins with, in its turn.
 class part_to_come {
@@ -64,11 +64,11 @@ class part_to_come {
 
   /// Whether take() would not wait. Does not wait.
   virtual bool is_ready() noexcept = 0;
-  /// Once. A part that failed is one without elements, which says so.
+  /// Once. A part that failed says so, and is as large as any other.
   virtual rank_part take() = 0;
 };
-/// Joins what a later rank has to what those before it have. Where there are no groups, in the thread that waits, so
-/// with its rounding mode and stack; else in whichever call goes on with the exchange.
+/// Joins what a later rank has to what those before it have, while none of them has failed. Where there are no groups,
+/// in the thread that waits, so with its rounding mode and stack; else in whichever call goes on with the exchange.
 using join_parts = std::function<void(std::byte* into, const std::byte* from)>;
 
 /// One call's exchange: all ranks begin them in the order of their calls, one that waits for its part before those

@@ -56,9 +56,23 @@ struct rank_message<composite<R...>> {
     return sum;
   }
 
-  static rank_part part_of(const accumulators& acc, bool has_failed) {
-    rank_part part{rank_array<std::byte>(before(bytes, size)), rank_array<std::uint64_t>(before(words, size)),
-                   has_failed};
+  /// Of what a part gives, which is the accumulator itself where there is one reducer.
+  template <class Result>
+  static accumulators of_result(const Result& result) {
+    if constexpr (size == 1) {
+      return {{{result}}};
+    } else {
+      return result;
+    }
+  }
+
+  /// As large as any other, and nobody looks at what is in it.
+  static rank_part failed_part() {
+    return {rank_array<std::byte>(before(bytes, size)), rank_array<std::uint64_t>(before(words, size)), true};
+  }
+  static rank_part part_of(const accumulators& acc) {
+    rank_part part = failed_part();
+    part.has_failed = false;
     for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       if constexpr (words[I] != 0) {
         using of = summed_words<std::remove_cvref_t<decltype(get<I>(acc))>>;
@@ -144,7 +158,6 @@ class pending_part final : public part_to_come {
   using message = rank_message<plain_type>;
   using step = last_step<Exec, Composite>;
 
-  explicit pending_part(const plain_type& c) : composite_{c} {}
   /// Begins it; a failure is the part's.
   template <class Begin>
   void begin(const Begin& begin) {
@@ -165,12 +178,12 @@ class pending_part final : public part_to_come {
   rank_part take() override {
     if (failure_ == nullptr) {
       try {
-        return message::part_of(as_tuple(accumulators.get()), false);
+        return message::part_of(message::of_result(accumulators.get()));
       } catch (...) {
         failure_ = std::current_exception();
       }
     }
-    return message::part_of(composite_.identity(), true);
+    return message::failed_part();
   }
   /// Why it failed, when it has been taken.
   const std::exception_ptr& failure() const noexcept { return failure_; }
@@ -179,15 +192,6 @@ class pending_part final : public part_to_come {
   pending<typename part_composite<plain_type>::result_type> accumulators;
 
  private:
-  static typename message::accumulators as_tuple(const typename part_composite<plain_type>::result_type& result) {
-    if constexpr (plain_type::size == 1) {
-      return {{{result}}};
-    } else {
-      return result;
-    }
-  }
-
-  plain_type composite_;
   std::exception_ptr failure_;
 };
 
@@ -291,7 +295,7 @@ class call_over_ranks {
         }
       }
     }
-    const auto own = std::make_shared<pending_part<Exec, Composite>>(composite_.plain());
+    const auto own = std::make_shared<pending_part<Exec, Composite>>();
     own->begin([&](auto& to) {
       in_words([&] {
         to.finish.emplace(handle_, composite_);
@@ -336,36 +340,25 @@ class call_over_ranks {
       }
     }
     std::optional<last_step<Exec, Composite>> finish;
+    std::optional<typename message::accumulators> acc;
     std::exception_ptr failure;
-    const auto reduce_part = [&] {
-      check();
-      return in_words([&] {
-        finish.emplace(handle_, composite_);
-        return part.now(detail::reducers_of_part(composite_.plain()));
-      });
-    };
-    auto acc = of_part(reduce_part, failure);
-    if (!is_alone()) {
-      rank_part own = message::part_of(acc, failure != nullptr);
-      const std::int64_t failed = detail::exchange_now(state_, own, message::join_of(composite_.plain()));
-      if (failure == nullptr && failed != 0) detail::throw_failed_ranks(name_, failed);
-      if (failure == nullptr) acc = message::whole_of(composite_.plain(), own);
-    }
-    if (failure != nullptr) std::rethrow_exception(failure);
-    return (*finish)(composite_, acc);
-  }
-  template <class ReducePart>
-  typename message::accumulators of_part(const ReducePart& reduce_part, std::exception_ptr& failure) const {
     try {
-      if constexpr (plain_type::size == 1) {
-        return {{{reduce_part()}}};
-      } else {
-        return reduce_part();
-      }
+      check();
+      in_words([&] {
+        finish.emplace(handle_, composite_);
+        acc.emplace(message::of_result(part.now(detail::reducers_of_part(composite_.plain()))));
+      });
     } catch (...) {
       failure = std::current_exception();
-      return composite_.plain().identity();
     }
+    if (!is_alone()) {
+      rank_part own = failure == nullptr ? message::part_of(*acc) : message::failed_part();
+      const std::int64_t failed = detail::exchange_now(state_, own, message::join_of(composite_.plain()));
+      if (failure == nullptr && failed != 0) detail::throw_failed_ranks(name_, failed);
+      if (failure == nullptr) acc.emplace(message::whole_of(composite_.plain(), own));
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+    return (*finish)(composite_, *acc);
   }
 
   mpi_state& state_;
