@@ -19,7 +19,7 @@ namespace fanin_perf::shapes {
 
 template <class T, class Exec>
 void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
-  const auto& [what, n, m, inner] = of.of;
+  const auto& [what, n, m, inner, given] = of.of;
   if (what == kind::rows) {
     fanin::parallel_reduce_into(out, fanin::rows(exec, n, m), f, fanin::sum<T>{});
   } else if (what == kind::columns) {

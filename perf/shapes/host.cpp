@@ -34,7 +34,7 @@ template <class T>
 struct loops : on_host<T> {
   using on_host<T>::on_host;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
-    const auto [what, n, m, inner] = of.of;
+    const auto& [what, n, m, inner, given] = of.of;
     if (what == kind::rows) {
       for (std::int64_t i = 0; i < n; ++i) {
         T sum = 0;

@@ -82,7 +82,7 @@ struct sum_all {
 
 template <class T, class Space>
 void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
-  const auto& [what, n, m, inner] = of.of;
+  const auto& [what, n, m, inner, given] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_row<T, Space>{f, m, out});

@@ -29,7 +29,8 @@ constexpr const char* about =
     "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
     "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
     "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
-    "(giant:NxM); along the middle axis of three (middle:NxMxK); or along the axes of an array in a file. Each is "
+    "(giant:NxM); of segments whose offsets are an array in a file (segments:FILE.npy, segments:FILE.npz:ARRAY); along "
+    "the middle axis of three (middle:NxMxK); or along the axes of an array in a file. Each is "
     "compared with sums in double first. With a GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.
@@ -79,7 +80,8 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
   std::string name;
   std::vector<std::int64_t> axes;
   app.option_defaults()->always_capture_default();
-  app.add_option("--shapes", given, "rows:2^20x256,middle:64x64x256,giant:2^20x16; none: many of --elements")
+  app.add_option("--shapes", given,
+                 "rows:2^20x256,middle:64x64x256,giant:2^20x16,segments:offsets.npy; none: many of --elements")
       ->delimiter(',');
   app.add_option("--elements", elements, "of each shape, where none are named: 2^24,2^28");
   app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));

@@ -41,6 +41,10 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
   if (!chosen.input.empty()) root["meta"]["input"] = chosen.input;
   for (const row& one : rows) {
     nlohmann::ordered_json entry{{"shape", one.of.text()}, {"type", name(one.type)}, {"contender", one.who->name}};
+    if (one.of.given != nullptr) {
+      entry["results"] = one.of.results();
+      entry["elements"] = one.of.elements();
+    }
     if (one.fault.empty()) {
       entry["time_us"] = rounded(one.time_us, 4);
       entry["gb_per_s"] = rounded(one.gb_per_s, 4);

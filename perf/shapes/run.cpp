@@ -15,6 +15,8 @@
 #include "harness/host.hpp"
 #include "harness/numbers.hpp"
 #include "harness/options.hpp"
+#include "npy.hpp"
+#include "shapes/input.hpp"
 
 namespace fanin_perf::shapes {
 namespace {
@@ -209,11 +211,23 @@ std::int64_t parse_extent(std::string_view text) {
   return sizes.front();
 }
 
+bool is_file(std::string_view name) { return name.find_first_not_of("0123456789^x") != name.npos; }
+
+// "offsets.npy", "matrix.npz", "matrix.npz:indptr"
+shape segments_in(std::string_view name) {
+  constexpr std::string_view of_archive = ".npz:";
+  const std::size_t at = name.rfind(of_archive);
+  const std::size_t file = at == name.npos ? name.size() : at + of_archive.size() - 1;
+  return segments_by(load_array(name.substr(0, file), name.substr(std::min(file + 1, name.size()))), std::string(name));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shape::offsets() const {
   std::vector<std::int64_t> all;
-  if (what == kind::segments) {
+  if (given != nullptr) {
+    all = given->offsets;
+  } else if (what == kind::segments) {
     for (std::int64_t s = 0; s <= n; ++s) all.push_back(s * m);
   } else if (what == kind::giant) {
     all.assign(static_cast<std::size_t>(n) + 1, 0);
@@ -233,10 +247,14 @@ std::vector<std::int64_t> shape::offsets() const {
 
 std::string shape::text() const {
   const std::string_view name = kind_names[static_cast<std::size_t>(what)];
+  if (given != nullptr) return fmt::format("{}:{}", name, given->name);
   return what == kind::middle ? fmt::format("{}:{}x{}x{}", name, n, m, inner) : fmt::format("{}:{}x{}", name, n, m);
 }
 
 shape parse_shape(std::string_view text) {
+  if (constexpr std::string_view segments = "segments:"; text.starts_with(segments)) {
+    if (const std::string_view name = text.substr(segments.size()); is_file(name)) return segments_in(name);
+  }
   const std::size_t colon = text.find(':');
   const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
   std::vector<std::int64_t> extents;
@@ -249,7 +267,7 @@ shape parse_shape(std::string_view text) {
   if (name == std::end(kind_names) || extents.size() != (what == kind::middle ? 3 : 2)) {
     throw std::invalid_argument(
         fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, middle:512x512x512, "
-                    "segments:2^20x16, powerlaw:2^20x16, giant:2^20x16 or runs:2^20x16",
+                    "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16 or runs:2^20x16",
                     text));
   }
   const shape found{what, extents[0], extents[1], what == kind::middle ? extents[2] : 1};

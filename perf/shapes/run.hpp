@@ -44,7 +44,8 @@ struct row {
   std::string fault{};  ///< empty: all right
 };
 
-/// "rows:2^20x256", "columns:1024x1024", "md:4096x4096". Throws std::invalid_argument with a sentence.
+/// "rows:2^20x256", "columns:1024x1024", "md:4096x4096", "segments:offsets.npy", "segments:matrix.npz:indptr". Throws
+/// std::invalid_argument with a sentence, of a file input_error.
 shape parse_shape(std::string_view text);
 
 /// Progress goes to stderr; tell(rows) gets those of each shape and type when they are measured.

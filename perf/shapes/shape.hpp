@@ -26,14 +26,23 @@ enum class kind { rows, columns, md, middle, segments, powerlaw, giant, runs };
 inline constexpr std::string_view kind_names[] = {"rows",     "columns",  "md",    "middle",
                                                   "segments", "powerlaw", "giant", "runs"};
 
-/// Of an array of n rows of m elements, which follow each other; of the middle axis of n x m x inner.
+/// What no extents say, under the name it was asked for by.
+struct pattern {
+  std::string name;
+  std::vector<std::int64_t> offsets;  ///< where segments begin, and the last one ends
+};
+
+/// Of an array of n rows of m elements, which follow each other; of the middle axis of n x m x inner; of n segments
+/// whose offsets are given.
 struct shape {
   kind what = kind::rows;
   std::int64_t n = 1;
   std::int64_t m = 1;
   std::int64_t inner = 1;
+  std::shared_ptr<const pattern> given{};
 
-  std::int64_t elements() const { return n * m * inner; }
+  /// Of an array; given offsets may begin behind its first ones.
+  std::int64_t elements() const { return given != nullptr ? given->offsets.back() : n * m * inner; }
   std::int64_t results() const { return what == kind::md ? 1 : what == kind::columns ? m : n * inner; }
   bool has_offsets() const { return what == kind::segments || what == kind::powerlaw || what == kind::giant; }
   /// Where segments begin, and the last one ends.
@@ -50,7 +59,8 @@ struct shape {
   double bytes(std::size_t size) const {
     const std::int64_t of_offsets = has_offsets() ? (n + 1) * std::int64_t{sizeof(std::int64_t)} : 0;
     const std::int64_t of_keys = what == kind::runs ? (elements() + n) * std::int64_t{sizeof(std::int32_t)} : 0;
-    return static_cast<double>((elements() + results()) * std::int64_t(size) + of_offsets + of_keys);
+    const std::int64_t passed_over = given != nullptr ? given->offsets.front() : 0;
+    return static_cast<double>((elements() - passed_over + results()) * std::int64_t(size) + of_offsets + of_keys);
   }
   std::string text() const;
 };

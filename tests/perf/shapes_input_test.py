@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fanin-perf-shapes --input: which sums the axes of an array are, and what is refused, in words.
+"""fanin-perf-shapes over files: which sums the axes of an array are, segments by offsets, and what is refused, in words.
 
 usage: shapes_input_test.py FANIN_PERF_SHAPES [unittest's arguments]
 """
@@ -11,21 +11,23 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from math import inf, nan, prod
 from pathlib import Path
 
 PROGRAM = ""
+FORMS = {"d": "f8", "f": "f4", "q": "i8", "i": "i4", "Q": "u8", "I": "u4"}
 
 
 def write_npy(path, shape, fortran_order=False, numbers=None, form="d"):
-    header = f"{{'descr': '<{'f8' if form == 'd' else 'f4' if form == 'f' else 'i8'}', 'fortran_order': {fortran_order}, 'shape': {shape}, }}"
+    header = f"{{'descr': '<{FORMS[form]}', 'fortran_order': {fortran_order}, 'shape': {shape}, }}"
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"
     numbers = numbers or [float(k % 17) if form != "q" else k for k in range(prod(shape))]
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
                      struct.pack(f"<{len(numbers)}{form}", *numbers))
 
 
-class Input(unittest.TestCase):
+class OverFiles(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -36,6 +38,13 @@ class Input(unittest.TestCase):
         return subprocess.run([PROGRAM, "--quick", "--series", "1", *options], capture_output=True, text=True,
                               check=False)
 
+    def says(self, words, *options):
+        ended = self.run_with(*options)
+        self.assertEqual(ended.returncode, 2, ended.stdout + ended.stderr)
+        self.assertIn(words, ended.stdout + ended.stderr)
+
+
+class Input(OverFiles):
     def shapes_of(self, *options):
         to = self.folder / "found.json"
         ended = self.run_with("--input", str(self.file), "--json", str(to), *options)
@@ -62,11 +71,7 @@ class Input(unittest.TestCase):
         self.assertEqual(self.shapes_of()[0], ["columns:3x4", "rows:3x4"])
 
     def test_what_is_refused(self):
-        def says(words, *options):
-            ended = self.run_with(*options)
-            self.assertNotEqual(ended.returncode, 0)
-            self.assertIn(words, ended.stdout + ended.stderr)
-
+        says = self.says
         write_npy(self.file, (2, 3))
         says("has the shape (2, 3): --axis 2 is none of its axes", "--input", str(self.file), "--axis", "2")
         says("is none of its axes", "--input", str(self.file), "--axis", "-3")
@@ -79,6 +84,56 @@ class Input(unittest.TestCase):
         write_npy(self.file, (), numbers=[3.0])
         says("is one number: it has no axis", "--input", str(self.file))
         says("cannot read", "--input", str(self.folder / "none.npy"))
+
+
+class Segments(OverFiles):
+    def rows_of(self, shape):
+        to = self.folder / "found.json"
+        ended = self.run_with("--shapes", shape, "--json", str(to))
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        found = json.loads(to.read_text(encoding="utf-8"))["rows"]
+        self.assertEqual({row["shape"] for row in found}, {shape})
+        self.assertEqual({row["type"] for row in found}, {"f64", "f32"})
+        return {(row["results"], row["elements"]) for row in found}
+
+    def test_offsets_of_every_type(self):
+        for form in "qiQI":  # the first is not 0, some are empty, one is long
+            write_npy(self.file, (7,), numbers=[3, 3, 4, 70, 70, 900, 901], form=form)
+            self.assertEqual(self.rows_of(f"segments:{self.file}"), {(6, 901)})
+
+    def test_one_segment(self):
+        write_npy(self.file, (2,), numbers=[0, 5], form="i")
+        self.assertEqual(self.rows_of(f"segments:{self.file}"), {(1, 5)})
+
+    def test_arrays_of_an_archive(self):
+        write_npy(self.file, (4,), numbers=[0, 2, 2, 7], form="i")
+        archive = self.folder / "matrix.npz"
+        with zipfile.ZipFile(archive, "w") as to:
+            to.write(self.file, "indptr.npy")
+        self.assertEqual(self.rows_of(f"segments:{archive}"), {(3, 7)})
+        with zipfile.ZipFile(archive, "a") as to:
+            to.write(self.file, "indices.npy")
+        self.assertEqual(self.rows_of(f"segments:{archive}:indptr"), {(3, 7)})
+        self.says("holds several arrays and none was named", "--shapes", f"segments:{archive}")
+        self.says("holds no array named 'data'", "--shapes", f"segments:{archive}:data")
+
+    def test_what_is_refused(self):
+        def says(words, numbers, form="q", shape=None):
+            write_npy(self.file, shape or (len(numbers),), numbers=numbers, form=form)
+            self.says(words, "--shapes", f"segments:{self.file}")
+
+        says("offset 2 is 4, less than 5, the one before it: offsets may not fall", [0, 5, 4, 9])
+        says("offset 0 is -1: offsets are 0 or more", [-1, 5])
+        says("offset 1 is 1099511627777, and 2^40 is the most elements", [0, 2**40 + 1])
+        says("offset 1 is 18446744073709551615, and 2^40 is the most elements", [0, 2**64 - 1], form="Q")
+        says("all offsets are 3: there is nothing to sum", [3, 3, 3])
+        says("has the shape (1,): the offsets of n segments are n + 1 integers, two at least", [0])
+        says("has the shape (2, 2): the offsets of n segments are n + 1 integers", [0, 1, 2, 3], shape=(2, 2))
+        says("holds <f8, and offsets are integers", [0.0, 1.0], form="d")
+        self.says("cannot read", "--shapes", f"segments:{self.folder}/none.npy")
+        self.file.write_text("0 5 7", encoding="utf-8")
+        self.says("does not begin with the mark of a .npy file", "--shapes", f"segments:{self.file}")
+        self.says("segments:5 is no shape", "--shapes", "segments:5")
 
 
 if __name__ == "__main__":
