@@ -12,6 +12,7 @@
 #include <string>
 
 #include "harness/cuda_check.hpp"
+#include "harness/loaded_library.hpp"
 
 namespace fanin_perf {
 
@@ -27,12 +28,6 @@ struct cublas_functions {
   decltype(&cublasDdot_v2_64) dot_f64 = nullptr;
   bool found = false;
 };
-
-template <class Function>
-bool look_up(void* library, const char* name, Function& to) {
-  to = reinterpret_cast<Function>(dlsym(library, name));
-  return to != nullptr;
-}
 
 // The library stays loaded.
 inline const cublas_functions& cublas() {

@@ -30,6 +30,10 @@ void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>
   } else if (of.of.has_offsets()) {
     const std::span all(more.offsets, static_cast<std::size_t>(n) + 1);
     fanin::parallel_reduce_into(out, fanin::segments(exec, all), element_of_segment<T>{f.x}, fanin::sum<T>{});
+  } else if (what == kind::spmv) {
+    const std::span rows(more.row_offsets, static_cast<std::size_t>(n) + 1);
+    fanin::parallel_reduce_into(out, fanin::segments(exec, rows), product_at<T>{f.x, more.columns_of(of, f.x), of.x},
+                                fanin::sum<T>{});
   } else if (what == kind::runs) {
     const auto count = static_cast<std::size_t>(of.of.elements());
     const std::span keys(more.keys_of(of, f.x), count);

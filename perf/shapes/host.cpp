@@ -56,6 +56,15 @@ struct loops : on_host<T> {
         for (std::int64_t k = at[s]; k < at[s + 1]; ++k) sum += f.x[k];
         out[s] = sum;
       }
+    } else if (what == kind::spmv) {
+      const beside more = this->indices.more();
+      const std::int32_t* const column = more.columns_of(of, f.x);
+      for (std::int64_t row = 0; row < n; ++row) {
+        T sum = 0;
+        for (std::int64_t k = more.row_offsets[row]; k < more.row_offsets[row + 1]; ++k)
+          sum += f.x[k] * of.x[column[k]];
+        out[row] = sum;
+      }
     } else if (what == kind::runs) {
       const beside more = this->indices.more();
       const std::int32_t* const keys = more.keys_of(of, f.x);

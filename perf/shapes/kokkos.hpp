@@ -2,10 +2,12 @@
 #pragma once
 
 // Plain Kokkos, as its users write sums of rows and segments (a team each), of columns and along a middle axis (an
-// index each) and over two dimensions.
+// index each) and over two dimensions, and products of sparse matrices (some lanes of a team a row, or all of it).
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "shapes/shape.hpp"
 
@@ -51,6 +53,96 @@ struct sum_segment {
   }
 };
 
+/// Teams of so many rows, each by the lanes of a thread; or of one row.
+template <class T, class Space>
+struct multiply_rows {
+  product_at<T> f;
+  const std::int32_t* offsets;
+  std::int64_t n;
+  std::int64_t rows_of_team;
+  bool by_team;
+  T* out;
+  using member = typename Kokkos::TeamPolicy<Space>::member_type;
+
+  struct add {
+    product_at<T> f;
+    std::int64_t row;
+    KOKKOS_FUNCTION void operator()(std::int64_t k, T& sum) const { sum += f(row, k); }
+  };
+  struct store {
+    T* to;
+    T value;
+    KOKKOS_FUNCTION void operator()() const { *to = value; }
+  };
+  struct multiply {
+    const multiply_rows& all;
+    const member& team;
+    KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+      T sum = 0;
+      const auto elements = Kokkos::ThreadVectorRange(team, all.offsets[row], all.offsets[row + 1]);
+      Kokkos::parallel_reduce(elements, add{all.f, row}, sum);
+      Kokkos::single(Kokkos::PerThread(team), store{all.out + row, sum});
+    }
+  };
+  KOKKOS_FUNCTION void operator()(const member& team) const {
+    const std::int64_t first = team.league_rank() * rows_of_team;
+    if (by_team) {
+      T sum = 0;
+      const auto elements = Kokkos::TeamVectorRange(team, offsets[first], offsets[first + 1]);
+      Kokkos::parallel_reduce(elements, add{f, first}, sum);
+      Kokkos::single(Kokkos::PerTeam(team), store{out + first, sum});
+    } else {
+      const std::int64_t last = first + rows_of_team < n ? first + rows_of_team : n;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), multiply{*this, team});
+    }
+  }
+};
+
+/// y = A x with so many lanes a row; 0: a team.
+template <class T, class Space>
+void multiply_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, int lanes,
+                        T* out) {
+  constexpr int threads = 256;
+  constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
+  const std::int64_t rows = lanes == 0 ? 1 : threads / lanes;
+  const auto league = static_cast<int>((of.of.n + rows - 1) / rows);
+  Kokkos::TeamPolicy<Space> teams(space, league, Kokkos::AUTO);
+  if (!on_host && lanes > 0) teams = Kokkos::TeamPolicy<Space>(space, league, threads / lanes, lanes);
+  const product_at<T> product{f.x, more.columns_of(of, f.x), of.x};
+  Kokkos::parallel_for(teams, multiply_rows<T, Space>{product, more.row_offsets, of.of.n, rows, lanes == 0, out});
+}
+
+/// The lanes by which a matrix takes the least time on a device. (On a host they are one.)
+template <class T, class Space>
+class lanes_of_rows {
+ public:
+  lanes_of_rows(const Space& space, const problem<T>& of, const beside& more) {
+    if (of.of.what != kind::spmv) return;
+    double least = 0;
+    for (const int lanes : {0, 1, 2, 4, 8, 16, 32}) {
+      constexpr int calls = 10;
+      const auto run = [&] { multiply_by_kokkos(space, of, of.element(0), more, lanes, of.out); };
+      run();
+      space.fence();
+      const Kokkos::Timer timer;
+      for (int k = 0; k < calls; ++k) run();
+      space.fence();
+      const double seconds = timer.seconds();
+      if (least > 0 && seconds >= least) continue;
+      least = seconds;
+      lanes_ = lanes;
+    }
+  }
+  int get() const { return lanes_; }
+  preparation before() const {
+    if (lanes_ < 0) return {};
+    return {lanes_ == 0 ? "a team a row" : std::to_string(lanes_) + " lanes a row"};
+  }
+
+ private:
+  int lanes_ = -1;
+};
+
 template <class T>
 struct sum_column {
   element_at<T> f;
@@ -81,7 +173,8 @@ struct sum_all {
 };
 
 template <class T, class Space>
-void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, T* out) {
+void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, int lanes,
+                      T* out) {
   const auto& [what, n, m, inner, given] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
@@ -92,6 +185,8 @@ void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at
   } else if (of.of.has_offsets()) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, more.offsets, out});
+  } else if (what == kind::spmv) {
+    multiply_by_kokkos(space, of, f, more, lanes, out);
   } else if (what == kind::columns) {
     const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> all(space, 0, m);
     Kokkos::parallel_for(all, sum_column<T>{f, n, out});

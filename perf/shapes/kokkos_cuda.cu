@@ -12,13 +12,16 @@ namespace {
 template <class T>
 class kokkos_cuda : public on_cuda<T> {
  public:
-  explicit kokkos_cuda(const problem<T>& of) : on_cuda<T>(of), space_(this->stream()) {}
+  explicit kokkos_cuda(const problem<T>& of)
+      : on_cuda<T>(of), space_(this->stream()), lanes_(space_, of, this->more()) {}
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_kokkos(space_, of, f, this->more(), out);
+    reduce_by_kokkos(space_, of, f, this->more(), lanes_.get(), out);
   }
+  preparation before() const { return lanes_.before(); }
 
  private:
   Kokkos::Cuda space_;
+  lanes_of_rows<T, Kokkos::Cuda> lanes_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// fanin-perf-shapes: sums of rows, of columns, and over two dimensions, against what users of other libraries write.
+// fanin-perf-shapes: sums of rows, of columns, of segments and over several dimensions, and products of sparse matrices
+// and vectors, against what users of other libraries write.
 // Exit: 0 all right, 1 a wrong answer, 2 a bad command line or environment.
 
 #include <fmt/format.h>
@@ -30,7 +31,9 @@ constexpr const char* about =
     "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
     "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
     "(giant:NxM); of segments whose offsets are an array in a file (segments:FILE.npy, segments:FILE.npz:ARRAY); along "
-    "the middle axis of three (middle:NxMxK); or along the axes of an array in a file. Each is "
+    "the middle axis of three (middle:NxMxK); or along the axes of an array in a file. And products of a sparse matrix "
+    "of N rows, compressed, and a vector: of a stencil on a box of N points (spmv:stencil7:N, spmv:stencil27:N), with "
+    "lengths of rows by a power law (spmv:powerlaw:N) or one dense row among short ones (spmv:denserow:N). Each is "
     "compared with sums in double first. With a GPU as nodes of a CUDA graph, else on the host.";
 
 // What the design asks for, of so many elements.
@@ -81,7 +84,8 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
   std::vector<std::int64_t> axes;
   app.option_defaults()->always_capture_default();
   app.add_option("--shapes", given,
-                 "rows:2^20x256,middle:64x64x256,giant:2^20x16,segments:offsets.npy; none: many of --elements")
+                 "rows:2^20x256,middle:64x64x256,giant:2^20x16,segments:offsets.npy,spmv:stencil7:2^20; none: many of "
+                 "--elements, without matrices")
       ->delimiter(',');
   app.add_option("--elements", elements, "of each shape, where none are named: 2^24,2^28");
   app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
@@ -123,6 +127,12 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
 int measure(const request& asked, device* gpu) {
   if (!asked.json.empty()) check_writable(asked.json);
   const shapes::registry all = shapes::all_contenders(gpu != nullptr);
+  for (const std::string& words : all.without) {
+    const auto is_matrix = [](const shapes::shape& of) { return of.what == shapes::kind::spmv; };
+    if (std::any_of(asked.chosen.shapes.begin(), asked.chosen.shapes.end(), is_matrix)) {
+      fmt::print(stderr, "fanin-perf-shapes: {}\n", words);
+    }
+  }
   fmt::print("{}", shapes::table_head());
   const std::vector<shapes::row> rows =
       shapes::run_all(asked.chosen, all, gpu, [](const std::vector<shapes::row>& of_one_shape) {

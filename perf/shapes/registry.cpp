@@ -19,6 +19,9 @@ registry all_contenders(bool on_gpu) {
 #if FANIN_PERF_HAS_CCCL_WHEEL
   add_cub_wheel(all);
 #endif
+#if FANIN_PERF_HAS_CUSPARSE
+  add_cusparse(all);
+#endif
 #if FANIN_PERF_HAS_KOKKOS_CUDA
   add_kokkos_cuda(all);
 #endif

@@ -29,6 +29,8 @@ std::string to_table(const std::vector<row>& rows) {
       table += fmt::format(" {} {:.2f} ({:.2f}..{:.2f})", beside.peer->name, beside.times.mean, beside.times.low,
                            beside.times.high);
     }
+    if (!one.before.what.empty()) table += "  before: " + one.before.what;
+    if (one.before.us > 0) table += fmt::format(" {:.1f} us", one.before.us);
     table += "\n";
   }
   return table;
@@ -48,6 +50,8 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
     if (one.fault.empty()) {
       entry["time_us"] = rounded(one.time_us, 4);
       entry["gb_per_s"] = rounded(one.gb_per_s, 4);
+      if (!one.before.what.empty()) entry["before"] = one.before.what;
+      if (one.before.us > 0) entry["before_us"] = rounded(one.before.us, 4);
       for (const ratio& beside : one.ratios) {
         entry["ratios"][beside.peer->name] = {rounded(beside.times.mean, 4), rounded(beside.times.low, 4),
                                               rounded(beside.times.high, 4)};

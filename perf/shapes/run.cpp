@@ -17,6 +17,7 @@
 #include "harness/options.hpp"
 #include "npy.hpp"
 #include "shapes/input.hpp"
+#include "shapes/matrix.hpp"
 
 namespace fanin_perf::shapes {
 namespace {
@@ -34,10 +35,14 @@ class case_data {
   case_data(const shape& of, element type, device* gpu, const std::byte* numbers) {
     constexpr std::int64_t beyond_caches = std::int64_t{512} << 20;
     constexpr std::int64_t beyond_host_caches = std::int64_t{128} << 20;
-    const std::int64_t bytes = (of.elements() * std::int64_t{sizeof(T)} + 255) / 256 * 256;
-    const std::int64_t arrays = std::max<std::int64_t>((gpu ? beyond_caches : beyond_host_caches) / bytes, 1);
-    const std::int64_t all = bytes * arrays + of.results() * std::int64_t{sizeof(T)};
-    host_ = std::make_unique<host_pool>(gpu != nullptr ? bytes : all);
+    const auto in_lines = [](std::int64_t n) { return (n * std::int64_t{sizeof(T)} + 255) / 256 * 256; };
+    const std::int64_t bytes = in_lines(of.elements());
+    const std::int64_t vector = of.what == kind::spmv ? in_lines(of.n) : 0;
+    const std::int64_t rotating = bytes + of.columns_stride() * std::int64_t{sizeof(std::int32_t)};
+    std::int64_t arrays = std::max<std::int64_t>((gpu ? beyond_caches : beyond_host_caches) / rotating, 1);
+    if (gpu != nullptr) arrays = std::min<std::int64_t>(arrays, most_nodes_of_graph);
+    const std::int64_t all = vector + bytes * arrays + of.results() * std::int64_t{sizeof(T)};
+    host_ = std::make_unique<host_pool>(gpu != nullptr ? vector + bytes : all);
     std::byte* const pool = gpu != nullptr ? gpu->pool(all) : host_->data();
     const auto fill = [&](auto& memory) {
       if (numbers == nullptr) {
@@ -49,12 +54,13 @@ class case_data {
     fill(*host_);
     if (gpu != nullptr) fill(*gpu);
     problem_ = {of,
-                reinterpret_cast<const T*>(pool),
+                reinterpret_cast<const T*>(pool + vector),
                 bytes / std::int64_t{sizeof(T)},
                 arrays,
-                reinterpret_cast<T*>(pool + bytes * arrays),
-                gpu != nullptr ? gpu->stream() : nullptr};
-    expect(of);
+                reinterpret_cast<T*>(pool + vector + bytes * arrays),
+                gpu != nullptr ? gpu->stream() : nullptr,
+                reinterpret_cast<const T*>(pool)};
+    expect(of, reinterpret_cast<const T*>(host_->data()), reinterpret_cast<const T*>(host_->data() + vector));
   }
 
   const problem<T>& get() const { return problem_; }
@@ -73,17 +79,18 @@ class case_data {
   }
 
  private:
-  void expect(const shape& of) {
+  void expect(const shape& of, const T* vector, const T* x) {
     sums_.assign(static_cast<std::size_t>(of.results()), 0);
     magnitudes_ = sums_;
-    const T* const x = reinterpret_cast<const T*>(host_->data());
+    const std::int32_t* const column = of.what == kind::spmv ? of.given->columns.data() : nullptr;
     const auto add = [&](std::int64_t result, std::int64_t element) {
-      const auto value = static_cast<double>(x[element]);
+      const double factor = column != nullptr ? static_cast<double>(vector[column[element]]) : 1;
+      const double value = static_cast<double>(x[element]) * factor;
       sums_[static_cast<std::size_t>(result)] += value;
       magnitudes_[static_cast<std::size_t>(result)] += std::abs(value);
     };
-    if (of.has_offsets()) {
-      const std::vector<std::int64_t> offsets = of.offsets();
+    if (of.has_offsets() || column != nullptr) {
+      const std::vector<std::int64_t> offsets = column != nullptr ? of.given->offsets : of.offsets();
       for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
         for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) add(static_cast<std::int64_t>(s), k);
       }
@@ -158,6 +165,7 @@ class one_case {
   void prepare(row& result) {
     try {
       racer<T> made{&result, result.who->makes<T>()(data_.get()), nullptr};
+      result.before = made.made.before;
       made.made.calls->run(0, 1);
       result.error = data_.error_of(made.made.results());
       const double tolerance = sizeof(T) == sizeof(float) ? 1e-4 : 1e-12;
@@ -225,7 +233,7 @@ shape segments_in(std::string_view name) {
 
 std::vector<std::int64_t> shape::offsets() const {
   std::vector<std::int64_t> all;
-  if (given != nullptr) {
+  if (has_offsets() && given != nullptr) {
     all = given->offsets;
   } else if (what == kind::segments) {
     for (std::int64_t s = 0; s <= n; ++s) all.push_back(s * m);
@@ -255,6 +263,9 @@ shape parse_shape(std::string_view text) {
   if (constexpr std::string_view segments = "segments:"; text.starts_with(segments)) {
     if (const std::string_view name = text.substr(segments.size()); is_file(name)) return segments_in(name);
   }
+  if (constexpr std::string_view product = "spmv:"; text.starts_with(product)) {
+    return sparse_matrix(text.substr(product.size()));
+  }
   const std::size_t colon = text.find(':');
   const auto* const name = std::find(std::begin(kind_names), std::end(kind_names), text.substr(0, colon));
   std::vector<std::int64_t> extents;
@@ -267,7 +278,8 @@ shape parse_shape(std::string_view text) {
   if (name == std::end(kind_names) || extents.size() != (what == kind::middle ? 3 : 2)) {
     throw std::invalid_argument(
         fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, middle:512x512x512, "
-                    "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16 or runs:2^20x16",
+                    "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16, runs:2^20x16 or "
+                    "spmv:stencil7:2^20",
                     text));
   }
   const shape found{what, extents[0], extents[1], what == kind::middle ? extents[2] : 1};

@@ -41,11 +41,12 @@ struct row {
   double gb_per_s = 0;              ///< of what is read and written
   double error = 0;                 ///< the largest that was found, relative to the sum of magnitudes
   std::vector<ratio> ratios{};
+  preparation before{};
   std::string fault{};  ///< empty: all right
 };
 
-/// "rows:2^20x256", "columns:1024x1024", "md:4096x4096", "segments:offsets.npy", "segments:matrix.npz:indptr". Throws
-/// std::invalid_argument with a sentence, of a file input_error.
+/// "rows:2^20x256", "columns:1024x1024", "md:4096x4096", "segments:offsets.npy", "segments:matrix.npz:indptr",
+/// "spmv:stencil7:2^20". Throws std::invalid_argument with a sentence, of a file input_error.
 shape parse_shape(std::string_view text);
 
 /// Progress goes to stderr; tell(rows) gets those of each shape and type when they are measured.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fanin-perf-shapes over files: which sums the axes of an array are, segments by offsets, and what is refused, in words.
+"""fanin-perf-shapes over files: which sums the axes of an array are, segments by offsets; its matrices; and what is
+refused, in words.
 
 usage: shapes_input_test.py FANIN_PERF_SHAPES [unittest's arguments]
 """
@@ -27,7 +28,7 @@ def write_npy(path, shape, fortran_order=False, numbers=None, form="d"):
                      struct.pack(f"<{len(numbers)}{form}", *numbers))
 
 
-class OverFiles(unittest.TestCase):
+class Runs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -44,7 +45,17 @@ class OverFiles(unittest.TestCase):
         self.assertIn(words, ended.stdout + ended.stderr)
 
 
-class Input(OverFiles):
+    def rows_of(self, shape, *options):
+        to = self.folder / "found.json"
+        ended = self.run_with("--shapes", shape, "--json", str(to), *options)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        found = json.loads(to.read_text(encoding="utf-8"))["rows"]
+        self.assertEqual({row["shape"] for row in found}, {shape})
+        self.assertEqual(len({(row["results"], row["elements"]) for row in found}), 1)
+        return found[0]["results"], found[0]["elements"]
+
+
+class Input(Runs):
     def shapes_of(self, *options):
         to = self.folder / "found.json"
         ended = self.run_with("--input", str(self.file), "--json", str(to), *options)
@@ -86,34 +97,22 @@ class Input(OverFiles):
         says("cannot read", "--input", str(self.folder / "none.npy"))
 
 
-class Segments(OverFiles):
-    def rows_of(self, shape):
-        to = self.folder / "found.json"
-        ended = self.run_with("--shapes", shape, "--json", str(to))
-        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-        found = json.loads(to.read_text(encoding="utf-8"))["rows"]
-        self.assertEqual({row["shape"] for row in found}, {shape})
-        self.assertEqual({row["type"] for row in found}, {"f64", "f32"})
-        return {(row["results"], row["elements"]) for row in found}
-
+class Segments(Runs):
     def test_offsets_of_every_type(self):
         for form in "qiQI":  # the first is not 0, some are empty, one is long
             write_npy(self.file, (7,), numbers=[3, 3, 4, 70, 70, 900, 901], form=form)
-            self.assertEqual(self.rows_of(f"segments:{self.file}"), {(6, 901)})
-
-    def test_one_segment(self):
-        write_npy(self.file, (2,), numbers=[0, 5], form="i")
-        self.assertEqual(self.rows_of(f"segments:{self.file}"), {(1, 5)})
+            only = () if form == "q" else ("--contenders", "loops,fanin", "--types", "f32")
+            self.assertEqual(self.rows_of(f"segments:{self.file}", *only), (6, 901))
 
     def test_arrays_of_an_archive(self):
         write_npy(self.file, (4,), numbers=[0, 2, 2, 7], form="i")
         archive = self.folder / "matrix.npz"
         with zipfile.ZipFile(archive, "w") as to:
             to.write(self.file, "indptr.npy")
-        self.assertEqual(self.rows_of(f"segments:{archive}"), {(3, 7)})
+        self.assertEqual(self.rows_of(f"segments:{archive}", "--contenders", "loops,fanin"), (3, 7))
         with zipfile.ZipFile(archive, "a") as to:
             to.write(self.file, "indices.npy")
-        self.assertEqual(self.rows_of(f"segments:{archive}:indptr"), {(3, 7)})
+        self.assertEqual(self.rows_of(f"segments:{archive}:indptr", "--contenders", "loops,fanin"), (3, 7))
         self.says("holds several arrays and none was named", "--shapes", f"segments:{archive}")
         self.says("holds no array named 'data'", "--shapes", f"segments:{archive}:data")
 
@@ -134,6 +133,31 @@ class Segments(OverFiles):
         self.file.write_text("0 5 7", encoding="utf-8")
         self.says("does not begin with the mark of a .npy file", "--shapes", f"segments:{self.file}")
         self.says("segments:5 is no shape", "--shapes", "segments:5")
+
+
+class Matrices(Runs):
+    def elements_of(self, matrix):
+        return self.rows_of(f"spmv:{matrix}", "--contenders", "loops,fanin", "--types", "f32")
+
+    def test_elements(self):
+        # A box of 3 x 4 x 5: those whose neighbours are outside have fewer.
+        self.assertEqual(self.elements_of("stencil7:60"), (60, 7 * 60 - 2 * (3 * 4 + 4 * 5 + 3 * 5)))
+        self.assertEqual(self.elements_of("stencil27:60"), (60, (3 * 3 - 2) * (3 * 4 - 2) * (3 * 5 - 2)))
+        self.assertEqual(self.elements_of("stencil7:7"), (7, 3 * 7 - 2))
+        self.assertEqual(self.elements_of("denserow:10"), (10, 3 * 10 - 2 - 3 + 10))
+        self.assertEqual(self.elements_of("denserow:1"), (1, 1))
+        rows, elements = self.elements_of("powerlaw:1000")
+        self.assertEqual(rows, 1000)
+        self.assertTrue(8000 < elements <= 16000, elements)
+        self.assertEqual(self.elements_of("powerlaw:1"), (1, 1))
+
+    def test_what_is_refused(self):
+        self.says("spmv:stencil5:60 is no matrix; write spmv:stencil7:2^20", "--shapes", "spmv:stencil5:60")
+        self.says("spmv:stencil7 is no matrix", "--shapes", "spmv:stencil7")
+        self.says("spmv:stencil7:2..8 has several sizes", "--shapes", "spmv:stencil7:2..8")
+        self.says("spmv:stencil27:2^27 has 2^31 elements or more, of 27 a row, and its offsets have 32 bits; 79536431 rows are "
+                  "the most", "--shapes", "spmv:stencil27:2^27")
+        self.says("is no size", "--shapes", "spmv:denserow:many")
 
 
 if __name__ == "__main__":
