@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "harness/confidence.hpp"
 #include "harness/json_report.hpp"
 #include "harness/numbers.hpp"
 #include "shapes/run.hpp"
@@ -50,6 +52,9 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
     if (one.fault.empty()) {
       entry["time_us"] = rounded(one.time_us, 4);
       entry["gb_per_s"] = rounded(one.gb_per_s, 4);
+      const interval mean = geometric_mean(one.series_us);
+      entry["mean_us"] = rounded(mean.mean, 4);
+      if (std::isfinite(mean.high)) entry["within_percent"] = rounded(mean.half_width() * 100, 3);
       if (!one.before.what.empty()) entry["before"] = one.before.what;
       if (one.before.us > 0) entry["before_us"] = rounded(one.before.us, 4);
       for (const ratio& beside : one.ratios) {

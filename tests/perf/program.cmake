@@ -48,6 +48,8 @@ fanin_add_test(
 
 # Of Python and JavaScript: a sanitizer sees nothing of them.
 if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
+  add_test(NAME perf_shapes_pytorch COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/shapes_pytorch_test.py"
+                                            "${PROJECT_SOURCE_DIR}/perf/shapes")
   add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
                                     "${PROJECT_SOURCE_DIR}/perf/report")
   add_test(
@@ -56,6 +58,6 @@ if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
       "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/browser_test.py" "$<TARGET_FILE:fanin_perf>"
       "${PROJECT_SOURCE_DIR}/perf/report/report.py" "${PROJECT_SOURCE_DIR}/perf/results/h200/one_pass.json"
       "${CMAKE_CURRENT_BINARY_DIR}/browser")
-  set_tests_properties(perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
+  set_tests_properties(perf_shapes_pytorch perf_report perf_browser PROPERTIES LABELS perf TIMEOUT 600)
   set_tests_properties(perf_browser PROPERTIES COST 30 SKIP_REGULAR_EXPRESSION "skipped: ")
 endif()
