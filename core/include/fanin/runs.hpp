@@ -54,6 +54,12 @@ constexpr bool check_key() {
   return run_key<Key> && is_bitwise_copyable_v<Key>;
 }
 
+/// As what a destination is kept that is T: a reference to what has a name, if it is no mere way to other memory.
+template <class T>
+using kept_destination = std::conditional_t<std::is_pointer_v<std::remove_reference_t<T>> ||
+                                                std::ranges::enable_borrowed_range<std::remove_cvref_t<T>>,
+                                            std::remove_cvref_t<T>, T>;
+
 }  // namespace detail
 
 /// Where the runs of a call go: their keys, their results, and, for the `_into` forms, in memory of the backend, how
@@ -62,23 +68,26 @@ constexpr bool check_key() {
 /// `keys` is an array of one dimension of the keys' type, which has room for as many runs as it has elements. `results`
 /// is an array of as many results, a pointer to memory for so many, or, for several results, a tuple with one such
 /// array or pointer for each. All of it is memory of the backend, apart from each other and from what is read.
-/// Refers to arrays that have a name; others (a std::span) are copied.
+/// Refers to arrays that have a name. Pointers and spans are copied, and what has none.
 template <class Keys, class Results, class Count = detail::no_count>
 struct runs_to {
   Keys keys;
   Results results;
   Count count;
 
-  constexpr runs_to(Keys&& of_keys, Results&& of_results)
-      : keys{std::forward<Keys>(of_keys)}, results{std::forward<Results>(of_results)}, count{} {}
-  constexpr runs_to(Keys&& of_keys, Results&& of_results, Count how_many)
+  template <class K, class R>
+  constexpr runs_to(K&& of_keys, R&& of_results)
+      : keys{std::forward<K>(of_keys)}, results{std::forward<R>(of_results)}, count{} {}
+  template <class K, class R>
     requires(!std::is_same_v<Count, detail::no_count>)
-      : keys{std::forward<Keys>(of_keys)}, results{std::forward<Results>(of_results)}, count{how_many} {}
+  constexpr runs_to(K&& of_keys, R&& of_results, Count how_many)
+      : keys{std::forward<K>(of_keys)}, results{std::forward<R>(of_results)}, count{how_many} {}
 };
 template <class Keys, class Results>
-runs_to(Keys&&, Results&&) -> runs_to<Keys, Results>;
+runs_to(Keys&&, Results&&) -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>>;
 template <class Keys, class Results>
-runs_to(Keys&&, Results&&, std::int64_t*) -> runs_to<Keys, Results, std::int64_t*>;
+runs_to(Keys&&, Results&&, std::int64_t*)
+    -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>, std::int64_t*>;
 
 namespace detail {
 
