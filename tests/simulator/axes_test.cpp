@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -49,6 +50,47 @@ TEST(indices, of_32_bits) {
       gpu.synchronize();
       EXPECT_EQ(visits, std::vector<std::int32_t>(static_cast<std::size_t>(n), 1));
     }
+  }
+}
+
+template <std::size_t Rank>
+struct value_at_indices {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return 1'000 * i + j; }
+};
+template <>
+struct value_at_indices<3> {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    return 1'000 * (1'000 * i + j) + k;
+  }
+};
+
+/// Values at the indices of a box, of which a thread takes several, of one row or of two.
+template <fanin::iterate Order, std::size_t Rank>
+void expect_sum_of_box(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents) {
+  std::array<std::int64_t, Rank> lower{};
+  std::array<std::int64_t, Rank> upper{};
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < Rank; ++d) {
+    lower[d] = 1 + static_cast<std::int64_t>(d);
+    upper[d] = lower[d] + extents[d];
+    count *= extents[d];
+  }
+  std::int64_t expected = 0;
+  for (std::size_t d = 0; d < Rank; ++d) expected = expected * 1'000 + (lower[d] + upper[d] - 1) * count / 2;
+  const auto box = fanin::md_range<Order>(gpu, lower, upper);
+  EXPECT_EQ(fanin::parallel_reduce(box, value_at_indices<Rank>{}, fanin::sum<std::int64_t>{}), expected);
+  const auto most = fanin::parallel_reduce(box, value_at_indices<Rank>{}, fanin::max_loc<std::int64_t>{});
+  for (std::size_t d = 0; d < Rank; ++d) EXPECT_EQ(most.index[d], upper[d] - 1);
+}
+
+TEST(indices, values_of_md_range) {
+  for (const std::int64_t n : {1, 2, 31, 64, 257, 2'048, 9'999}) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    expect_sum_of_box<fanin::iterate::right, 2>(gpu, {20'000 / n, n});
+    expect_sum_of_box<fanin::iterate::left, 2>(gpu, {n, 20'000 / n});
+    expect_sum_of_box<fanin::iterate::right, 3>(gpu, {3, 7'000 / n + 1, n});
+    expect_sum_of_box<fanin::iterate::left, 3>(gpu, {n, 7'000 / n + 1, 3});
   }
 }
 

@@ -60,8 +60,8 @@ inline constexpr bool has_rows = false;
 template <class F, std::size_t Rank, iterate Order>
 inline constexpr bool has_rows<md_functor<F, Rank, Order>> = true;
 
-/// The same on a host for the numbers of one row, in which only the fastest index changes. A Number holds them and the
-/// row's indices.
+/// The same for the numbers of one row, in which only the fastest index changes. A Number holds them and the row's
+/// indices.
 template <class F, std::size_t Rank, iterate Order, class Number>
 struct md_row {
   using dimensions = std::make_index_sequence<Rank>;
@@ -72,13 +72,13 @@ struct md_row {
 
   template <class... State>
     requires(takes_indices<F, dimensions, State...>)
-  constexpr decltype(auto) operator()(std::int64_t n, State&&... state) const {
+  FANIN_FUNCTION constexpr decltype(auto) operator()(std::int64_t n, State&&... state) const {
     return call(static_cast<Number>(n), dimensions{}, static_cast<State&&>(state)...);
   }
 
  private:
   template <std::size_t... I, class... State>
-  constexpr decltype(auto) call(Number n, std::index_sequence<I...>, State&&... state) const {
+  FANIN_FUNCTION constexpr decltype(auto) call(Number n, std::index_sequence<I...>, State&&... state) const {
     constexpr std::size_t fastest = md_shape<Rank, Order>::fastest;
     return f((I == fastest ? index[I] + (n - first) : index[I])..., static_cast<State&&>(state)...);
   }
@@ -129,6 +129,27 @@ constexpr void for_stretches(const md_functor<F, Rank, Order>& f, std::int64_t b
     begin = until;
     index[shape::fastest] = f.shape.lower(shape::fastest);
     f.shape.template step<1>(index);
+  }
+}
+
+/// Calls use(g), where g(n) is f(n) for the numbers first .. last: where these are of one row without the arithmetic
+/// that is the same for all of them.
+template <class F, class Use>
+FANIN_FUNCTION constexpr void with_row(const F& f, std::int64_t, std::int64_t, const Use& use) {
+  use(f);
+}
+template <class F, std::size_t Rank, iterate Order, class Use>
+FANIN_FUNCTION constexpr void with_row(const md_functor<F, Rank, Order>& f, std::int64_t first, std::int64_t last,
+                                       const Use& use) {
+  using shape = md_shape<Rank, Order>;
+  const md_index<Rank> index = f.shape.index_of(first);
+  const std::int64_t before = index[shape::fastest] - f.shape.lower(shape::fastest);
+  if (before + (last - first) < f.shape.extent(0)) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      use(md_row<F, Rank, Order, std::int64_t>{f.f, {index[I]...}, first});
+    }(std::make_index_sequence<Rank>{});
+  } else {
+    use(f);
   }
 }
 

@@ -60,6 +60,14 @@ struct index_source {
   std::int64_t count;
 
   __device__ value_type value(std::int64_t i) const { return f(first + i); }
+  /// Of elements i, i + step, ...
+  template <class Value, int Count>
+  __device__ void values(Value (&value)[Count], std::int64_t i, std::int64_t step) const {
+    detail::with_row(f, first + i, first + i + (Count - 1) * step, [&](const auto& g) {
+#pragma unroll
+      for (int k = 0; k < Count; ++k) value[k] = g(first + i + k * step);
+    });
+  }
   __device__ std::int64_t index(std::int64_t i) const { return first + i; }
 
   template <class Composite>

@@ -142,12 +142,13 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
 }
 
 /// Indices first, first + step, ..., behind all that came before: the values of all of them, and then the folds.
-template <class Source, class Composite, int... K>
+template <int Count, class Source, class Composite>
 __device__ void accumulate_values(const Source& source, const Composite& c, typename Composite::state_type& state,
-                                  std::int64_t first, std::int64_t step, std::integer_sequence<int, K...>) {
-  const typename Source::value_type value[] = {source.value(first + K * step)...};
+                                  std::int64_t first, std::int64_t step) {
+  typename Source::value_type value[Count];
+  source.values(value, first, step);
   all_loads_first();
-  c.fold_batch(state, tile_batch<sizeof...(K), 1, typename Source::value_type>{value, source.index(first), step});
+  c.fold_batch(state, tile_batch<Count, 1, typename Source::value_type>{value, source.index(first), step});
 }
 
 /// Count elements, step apart: together where the source gives values that fit registers, else in a row, in which the
@@ -156,7 +157,7 @@ template <int Count, class Source, class Composite>
 __device__ void accumulate_together(const Source& source, const Composite& c, typename Composite::state_type& state,
                                     std::int64_t first, std::int64_t step) {
   if constexpr (values_fit_registers<Source, Count>) {
-    accumulate_values(source, c, state, first, step, std::make_integer_sequence<int, Count>{});
+    accumulate_values<Count>(source, c, state, first, step);
   } else {
 #pragma unroll
     for (int k = 0; k < Count; ++k) source.accumulate(c, state, first + k * step);
