@@ -2,12 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
 #include "cuda/gpu_test.hpp"
+#include "cuda/segment_lanes.hpp"
 
 /// Arrays of more than 2^31 and 2^32 elements, where the GPU has the memory.
 namespace fanin_test {
@@ -82,6 +84,57 @@ TEST_F(cuda_large, bytes_beyond_two_to_the_32) {
   const auto right = fanin::reduce(gpu, span.subspan(half), fanin::sum<std::uint64_t>{});
   EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu, n), at<std::uint8_t>{x.data()}, fanin::sum<std::uint64_t>{}),
             left + right);
+}
+
+/// x[k], where k is in the segment that it should be in.
+struct number_of_segment {
+  const std::int32_t* segment_of;
+  const float* x;
+  FANIN_FUNCTION float operator()(std::int64_t s, std::int64_t k) const { return s == segment_of[k] ? x[k] : 1e30F; }
+};
+
+/// So many that each warp has one for each lane; mostly short ones, some that a warp or several blocks take.
+TEST_F(cuda_large, segments_for_all_lanes) {
+  std::vector<std::int64_t> offsets{5};
+  std::vector<float> x(5);
+  std::vector<std::int32_t> segment_of(5, -1);
+  for (std::uint64_t s = 0; s < 700'000; ++s) {
+    const std::uint64_t draw = mix(s);
+    const std::uint64_t most = draw % 3'000 == 0 ? 20'000 : draw % 16 == 0 ? 200 : 4 + s / 10'000;
+    for (std::uint64_t k = 0; k < draw / 4'096 % most; ++k) x.push_back(static_cast<float>(mix(x.size()) % 65'536) / 7);
+    segment_of.resize(x.size(), static_cast<std::int32_t>(s));
+    offsets.push_back(static_cast<std::int64_t>(x.size()));
+  }
+  fanin::cuda gpu;
+  const auto on_gpu = [&gpu](const auto& host) {
+    fanin::buffer<typename std::remove_cvref_t<decltype(host)>::value_type, fanin::cuda> made(gpu, std::ssize(host));
+    made.copy_from(host);
+    return made;
+  };
+  const auto offsets_there = on_gpu(offsets);
+  const auto x_there = on_gpu(x);
+  const auto segment_there = on_gpu(segment_of);
+  const std::size_t n = offsets.size() - 1;
+  fanin::buffer<float, fanin::cuda> out(gpu, static_cast<std::int64_t>(n));
+  fanin::buffer<float, fanin::cuda> out_of_data(gpu, static_cast<std::int64_t>(n));
+  fanin::parallel_reduce_into(out.data(), fanin::segments(gpu, offsets_there.span()),
+                              number_of_segment{segment_there.data(), x_there.data()}, fanin::sum<float>{});
+  fanin::reduce_into(out_of_data.data(), gpu, fanin::segments(x_there.span(), offsets_there.span()),
+                     fanin::sum<float>{});
+  std::vector<float> got(n);
+  std::vector<float> got_of_data(n);
+  out.copy_to(std::span(got));
+  out_of_data.copy_to(std::span(got_of_data));
+  EXPECT_EQ(got_of_data, got);
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::int64_t count = offsets[s + 1] - offsets[s];
+    const float expected = sum_by_lanes(x.data() + offsets[s], count);
+    if (count <= 4'096) {
+      ASSERT_EQ(got[s], expected) << "segment " << s << " of " << count << " elements";
+    } else {
+      ASSERT_NEAR(got[s], expected, 1e-5F * expected) << "segment " << s << " of " << count << " elements";
+    }
+  }
 }
 
 /// One block has all of them: a segment, and a row, of a reducer whose state stays with the block.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <fanin/cuda/split/launch.cuh>
 #include <fanin/md_range.hpp>
 
+#include "cuda/segment_lanes.hpp"
 #include "simulator/simulated.hpp"
 
 // The contract of many results, on the simulated device.
@@ -94,28 +96,28 @@ TEST(indices, values_of_md_range) {
   }
 }
 
-/// Both launches over segments, with a list of so many pieces.
-template <class All, class Composite>
-std::vector<double> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
-                                         std::uint32_t capacity) {
+/// Both launches over segments, with a list of so many pieces, and so many segments a warp.
+template <class Result = double, class All, class Composite>
+std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
+                                         std::uint32_t capacity, unsigned log_rows = 1) {
   namespace detail = fanin::detail;
-  std::vector<double> out(static_cast<std::size_t>(all.results), -1);
+  using accumulator = typename Composite::accumulator_type;
+  std::vector<Result> out(static_cast<std::size_t>(all.results), Result{});
   std::vector<detail::segment_piece> pieces(capacity);
-  std::vector<double> partials(capacity);
+  std::vector<accumulator> partials(capacity);
   unsigned count = 0;
   unsigned ticket = 7;
-  const detail::results_in_order<double> put{out.data()};
-  const detail::segments_list<double> list{&count, &ticket, pieces.data(), partials.data(), capacity};
+  const detail::results_in_order<Result> put{out.data()};
+  const detail::segments_list<accumulator> list{&count, &ticket, pieces.data(), partials.data(), capacity};
   cudaLaunchConfig_t config{};
   config.gridDim.x = 3;
   config.blockDim.x = detail::threads_of_segments;
-  config.dynamicSmemBytes = detail::warp_size * sizeof(double);
+  config.dynamicSmemBytes = detail::warp_size * sizeof(accumulator);
   config.stream = gpu.stream();
-  unsigned log_rows = 1;
   const auto launch = [&](const void* kernel, std::vector<void*> arguments) {
     EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
   };
-  using put_type = detail::results_in_order<double>;
+  using put_type = detail::results_in_order<Result>;
   launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
          {detail::argument(all), detail::argument(c), detail::argument(put), &log_rows, detail::argument(list)});
   launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
@@ -143,6 +145,95 @@ TEST(segments, long_ones_beyond_the_list) {
   fanin::parallel_reduce_into(of_call.data(), fanin::segments(gpu, offsets), number_at{x.data()}, fanin::sum<double>{});
   gpu.synchronize();
   EXPECT_EQ(of_call, with_room);
+}
+
+/// A number that does not add up exactly, and is another one where the segment is not the element's.
+template <class T>
+struct number_of_segment {
+  const std::int32_t* segment_of;
+  const T* x;
+  FANIN_FUNCTION T operator()(std::int64_t s, std::int64_t k) const { return s == segment_of[k] ? x[k] : T{1e30F}; }
+};
+
+/// Lengths around all limits, of one kind beside each other and of all kinds.
+std::vector<std::vector<std::int64_t>> lengths_of_neighbours() {
+  std::vector<std::vector<std::int64_t>> all;
+  for (const std::int64_t length : {1, 2, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300}) {
+    all.emplace_back(100, length);
+  }
+  std::vector<std::int64_t> mixed;
+  for (std::uint64_t k = 0; k < 600; ++k) {
+    const std::uint64_t most[] = {3, 12, 33, 70, 131, 5'000};
+    const std::uint64_t draw = mix(k);
+    mixed.push_back(draw % 7 == 0 ? 0 : static_cast<std::int64_t>(draw / 8 % most[k / 100]));
+  }
+  all.push_back(mixed);
+  return all;
+}
+
+template <class T>
+void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
+  std::vector<T> x(static_cast<std::size_t>(offsets.back()));
+  std::vector<std::int32_t> segment_of(x.size(), -1);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(static_cast<double>(mix(k)) * 0x1p-40);
+  std::vector<T> expected;
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    std::fill_n(segment_of.begin() + offsets[s], lengths[s], static_cast<std::int32_t>(s));
+    expected.push_back(sum_by_lanes(x.data() + offsets[s], lengths[s]));
+  }
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  const number_of_segment<T> f{segment_of.data(), x.data()};
+  const fanin::detail::segments_functor<number_of_segment<T>, std::int64_t> all{offsets.data(), n, offsets.back(), f};
+  const fanin::detail::segments_functor<fanin::detail::value_of_segment<T>, std::int64_t> of_data{
+      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<T>{});
+  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::vector<T> got = reduce_with_room_for<T>(gpu, all, c, 1'000, log_rows);
+    const std::vector<T> got_of_data = reduce_with_room_for<T>(gpu, of_data, c, 1'000, log_rows);
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      if (lengths[s] > 4'096) continue;  // pieces
+      EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", 2^" << log_rows << " a warp";
+      EXPECT_EQ(got_of_data[s], expected[s]) << lengths[s] << " elements of an array, segment " << s;
+    }
+  }
+}
+
+/// The bits of a segment follow from its length, whoever its neighbours in a warp are.
+TEST(segments, bits_do_not_depend_on_neighbours) {
+  for (const std::vector<std::int64_t>& lengths : lengths_of_neighbours()) {
+    expect_bits_of_lanes<float>(lengths);
+    expect_bits_of_lanes<double>(lengths);
+  }
+}
+
+/// Offsets that fall, repeat elements or lie beyond the array: what each segment then has.
+TEST(segments, offsets_that_do_not_rise) {
+  std::vector<std::int64_t> offsets;
+  for (std::uint64_t k = 0; k < 400; ++k) {
+    const std::uint64_t draw = mix(k);
+    offsets.push_back(draw % 5 == 0 ? static_cast<std::int64_t>(draw / 8 % 3'000) - 300
+                                    : static_cast<std::int64_t>(k * 6 + draw / 8 % 40));
+  }
+  const std::int64_t size = 2'500;
+  std::vector<double> x;
+  for (std::uint64_t k = 0; k < 2'500; ++k) x.push_back(static_cast<double>(mix(k)) * 0x1p-40);
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, size, {x.data()}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+    const new_device drawn;
+    const std::vector<double> got = reduce_with_room_for(fanin::cuda{}, all, c, 1'000, log_rows);
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      const std::int64_t begin = std::clamp<std::int64_t>(offsets[s], 0, size);
+      const std::int64_t end = std::clamp<std::int64_t>(offsets[s + 1], begin, std::max(begin, size));
+      EXPECT_EQ(got[s], end - begin > 4'096 ? got[s] : sum_by_lanes(x.data() + begin, end - begin)) << "segment " << s;
+    }
+  }
 }
 
 }  // namespace

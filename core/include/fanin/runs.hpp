@@ -86,8 +86,8 @@ struct runs_to {
 template <class Keys, class Results>
 runs_to(Keys&&, Results&&) -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>>;
 template <class Keys, class Results>
-runs_to(Keys&&, Results&&, std::int64_t*)
-    -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>, std::int64_t*>;
+runs_to(Keys&&, Results&&,
+        std::int64_t*) -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>, std::int64_t*>;
 
 namespace detail {
 

@@ -16,6 +16,12 @@ __device__ inline bool of_lane_0(bool holds) { return __shfl_sync(all_lanes, hol
 /// A bit for each lane where it holds; all lanes get them.
 __device__ inline std::uint32_t lanes_where(bool holds) { return __ballot_sync(all_lanes, holds); }
 
+/// What lane `from` has.
+template <class Number>
+__device__ Number of_lane(Number value, int from) {
+  return __shfl_sync(all_lanes, value, from);
+}
+
 /// Another lane's value, `delta` lanes on, of any trivially copyable type, word by word. The last lanes get some value.
 template <class T>
 __device__ T shuffle_down(const T& value, unsigned delta) {

@@ -29,6 +29,16 @@ inline std::uint32_t lanes_where(bool holds, simulator::place here = simulator::
   return lanes;
 }
 
+template <class Number>
+Number of_lane(Number value, int from, simulator::place here = simulator::place::current()) {
+  auto rest = static_cast<std::uint64_t>(value);
+  std::uint64_t got = 0;
+  for (unsigned bits = 0; bits < 8 * sizeof(Number); bits += 32, rest >>= 32) {
+    got |= std::uint64_t{simulator::lanes_meet("of_lane", static_cast<std::uint32_t>(rest), here)[from]} << bits;
+  }
+  return static_cast<Number>(got);
+}
+
 template <class T>
 T shuffle_down(const T& value, unsigned delta, simulator::place here = simulator::place::current()) {
   constexpr int words = (sizeof(T) + 3) / 4;

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(256)
       if (has_row) {
         gather_of_row<elements_of_lane_in_flight<All>>(all, place, c, value, lane, lanes, all.count);
       }
-      for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
+      join_lanes(c, value, lanes);
       if (has_row && lane == 0) put.put(row, c.at(place).result(value));
     }
   }

@@ -116,21 +116,18 @@ __device__ inline std::int64_t odd(std::int64_t workers) { return workers - (wor
 template <class F>
 inline constexpr bool stages_values = false;
 template <class T>
-inline constexpr bool can_be_staged =
-    std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
-template <class T>
 inline constexpr bool stages_values<value_of_segment<T>> = can_be_staged<T>;
 template <class T>
 inline constexpr bool stages_values<value_of_run<T>> = can_be_staged<T>;
 
-/// Elements of a tile, and those behind that its last run may have if a lane takes it, in memory of the block: with a
-/// gap behind each 16, so that lanes whose runs begin so many elements apart find theirs in different banks.
-template <class T>
-struct staged_tile {
-  static constexpr int behind = static_cast<int>(segment_of_lane);
-  static constexpr unsigned place(int k) { return static_cast<unsigned>(k) + static_cast<unsigned>(k) / 16; }
+inline constexpr int run_of_lane = read_in_place.of_lane;
 
-  T elements[place(keys_of_tile + behind) + 1];
+/// Those of a tile, and those behind that its last run may have if a lane takes it.
+template <class T>
+struct staged_tile : staged_elements<T, keys_of_tile + run_of_lane> {
+  using staged_tile::staged_elements::elements;
+  using staged_tile::staged_elements::place;
+  static constexpr int behind = run_of_lane;
 
   /// By a warp: those of a tile that begins at `from`, of `count` elements in all.
   template <class F, int... K>
@@ -197,7 +194,7 @@ __global__ void __launch_bounds__(threads_of_runs)
     runs_by_warps_kernel(const Runs runs, const Composite c, const Put put, const runs_marks marks,
                          const segments_list<typename Composite::accumulator_type, run_piece> list) {
   constexpr bool stages = stages_values<typename Runs::functor_type>;
-  constexpr int runs_worth_it = keys_of_tile / static_cast<int>(segment_of_lane);
+  constexpr int runs_worth_it = keys_of_tile / run_of_lane;
   auto& block = object_of_block<memory_of_runs<Runs>>();
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const unsigned warp = threadIdx.x / warp_size;
@@ -218,15 +215,16 @@ __global__ void __launch_bounds__(threads_of_runs)
       const int mine = base + lane;
       int count = mine < found.fitting ? found.count_of(mine) : -1;
       if constexpr (stages) {
-        if (count >= 0 && count <= segment_of_lane) {
+        if (count >= 0 && count <= run_of_lane) {
           reduce_short_run(is_staged ? &block.values[warp] : nullptr, runs, found, mine, count, c, put.results);
           count = -1;
         }
         if (lanes_where(count >= 0) == 0) continue;
       }
-      reduce_segments_of_warp(run_of, count < 0 ? -1 : run_of(lane).count(), c, put.results, [&](int taken) {
-        const auto run = run_of(taken);
-        list_pieces(list, run.count(), run_piece{run.place[0], 0, 0, run.begin, run.end});
+      const auto run = run_of(count < 0 ? 0 : lane);
+      reduce_segments_of_warp<read_in_place>(run, run_of, count < 0 ? -1 : run.count(), c, put.results, [&](int taken) {
+        const auto long_one = run_of(taken);
+        list_pieces(list, long_one.count(), run_piece{long_one.place[0], 0, 0, long_one.begin, long_one.end});
       });
     }
     __syncwarp();  // the memory is the next tile's

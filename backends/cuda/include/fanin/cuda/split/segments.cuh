@@ -5,10 +5,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/staged.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/segments_functor.hpp>
@@ -20,12 +22,7 @@
 /// pieces of longer ones for a second. What threads do with a segment depends on its length alone.
 namespace fanin::detail {
 
-/// Up to how many elements a lane, eight lanes and a warp take.
-inline constexpr std::int64_t segment_of_lane = 16;
-inline constexpr std::int64_t segment_of_group = 64;
 inline constexpr std::int64_t segment_of_warp = 4096;
-inline constexpr unsigned lanes_of_group = 8;
-inline constexpr unsigned threads_of_segments = 256;
 inline constexpr unsigned most_pieces_of_segment = 1024;
 
 /// Of a longer one.
@@ -54,30 +51,30 @@ struct segments_list {
 template <class All>
 inline constexpr std::size_t words_of<segment_row<All>> =
     words_beside_extents<words_of<typename segment_row<All>::functor_type>, 2>;
-/// Not more: see elements_of_lane_in_flight.
-template <class Row>
+/// Of up to Most: see elements_of_lane_in_flight.
+template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
-    std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 2, 4);
+    std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
-template <class Row, class Composite>
+template <int Most = 4, class Row, class Composite>
 __device__ void gather_of_segment(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                                   std::int64_t mine, std::int64_t step, std::int64_t until) {
   auto state = c.begin(value);
-  gather_in_steps<elements_of_segment_in_flight<Row>>(source_of_row(row), c, state, mine, step, until);
+  gather_in_steps<elements_of_segment_in_flight<Row, Most>>(source_of_row(row), c, state, mine, step, until);
   c.finish(state, value);
 }
 
 /// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).
-template <class RowOf, class Composite, class Put>
+template <int Most, class RowOf, class Composite, class Put>
 __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const Put& put, int taken, unsigned lanes) {
   const unsigned lane = threadIdx.x & (lanes - 1);
   typename Composite::accumulator_type value = c.identity();
   if (taken >= 0) {
     const auto segment = row_of(taken);
-    gather_of_segment(segment, c, value, lane, lanes, segment.count());
+    gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
   }
-  for (unsigned delta = lanes / 2; delta > 0; delta /= 2) c.join(value, shuffle_down(value, delta));
+  join_lanes(c, value, lanes);
   if (taken >= 0 && lane == 0) {
     const md_index<1> place = row_of(taken).place;
     put.put(place[0], c.at(place).result(value));
@@ -105,33 +102,40 @@ __device__ void list_pieces(const List& list, std::int64_t count, Piece piece) {
   }
 }
 
-/// By a warp, of which each lane has a segment of `count` elements, row_of(lane), or none (-1): those that a warp can
-/// do. list_long(lane) is for longer ones.
-template <class RowOf, class Composite, class Put, class ListLong>
-__device__ void reduce_segments_of_warp(const RowOf& row_of, std::int64_t count, const Composite& c, const Put& put,
-                                        const ListLong& list_long) {
-  for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
-    list_long(take_lane_for_group(some, warp_size));
-  }
-  if (count >= 0 && count <= segment_of_lane) {
-    const auto segment = row_of(static_cast<int>(threadIdx.x % warp_size));
+/// By a warp, of which each lane has `segment`, of `count` elements, or none (-1): those that a warp can do.
+/// row_of(lane) is another lane's; list_long(lane) is for longer ones.
+template <segment_classes Classes, class Row, class RowOf, class Composite, class Put, class ListLong>
+__device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of, std::int64_t count, const Composite& c,
+                                        const Put& put, const ListLong& list_long) {
+  if (count >= 0 && count <= Classes.of_lane) {
     typename Composite::accumulator_type value = c.identity();
     gather_of_segment(segment, c, value, 0, 1, count);
     put.put(segment.place[0], c.at(segment.place).result(value));
   }
-  for (std::uint32_t some = lanes_where(count > segment_of_lane && count <= segment_of_group); some != 0;) {
-    const int taken = take_lane_for_group(some, lanes_of_group);
-    reduce_by_lanes(row_of, c, put, taken, lanes_of_group);
+  const std::uint32_t longer = lanes_where(count > Classes.of_lane);
+  if (longer == 0) return;
+  for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
+    list_long(take_lane_for_group(some, warp_size));
   }
-  for (std::uint32_t some = lanes_where(count > segment_of_group && count <= segment_of_warp); some != 0;) {
-    reduce_by_lanes(row_of, c, put, take_lane_for_group(some, warp_size), warp_size);
+  const std::uint32_t of_warp = lanes_where(count > Classes.of_group);
+  for (std::uint32_t some = longer & ~of_warp; some != 0;) {
+    reduce_by_lanes<4>(row_of, c, put, take_lane_for_group(some, lanes_of_group), unsigned{lanes_of_group});
+  }
+  for (std::uint32_t some = of_warp & ~lanes_where(count > segment_of_warp); some != 0;) {
+    reduce_by_lanes<8>(row_of, c, put, take_lane_for_group(some, warp_size), warp_size);
   }
 }
+
+/// The value that f gives for an element of a segment, or void.
+template <class All>
+using value_in_segments = typename index_source<decltype(std::declval<const All&>().row(md_index<1>{}))>::value_type;
 
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments)
     segments_by_warps_kernel(const All all, const Composite c, const Put put, unsigned log_rows,
                              const segments_list<typename Composite::accumulator_type> list) {
+  using value = value_in_segments<All>;
+  constexpr bool is_staged = can_be_staged<value>;
   if (blockIdx.x == 0 && threadIdx.x == 0) *list.ticket = 0;
   const unsigned lane = threadIdx.x % warp_size;
   const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (blockDim.x / warp_size);
@@ -139,10 +143,15 @@ __global__ void __launch_bounds__(threads_of_segments)
   for (std::int64_t base = warp << log_rows; base < all.results; base += warps << log_rows) {
     const std::int64_t row = base + lane;
     const bool has_row = lane < 1u << log_rows && row < all.results;
-    const std::int64_t count = has_row ? all.row(all.place(row)).count() : -1;
-
+    const auto mine = all.row(all.place(has_row ? row : base));
+    std::int64_t count = has_row ? mine.count() : -1;
+    if constexpr (is_staged) {
+      auto& memory = object_of_block<memory_of_staging<value>>().of_warp[threadIdx.x / warp_size];
+      count = reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
+    }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
-    reduce_segments_of_warp(row_of, count, c, put, [&](int taken) {
+    constexpr segment_classes classes = is_staged ? read_by_warps : read_in_place;
+    reduce_segments_of_warp<classes>(mine, row_of, count, c, put, [&](int taken) {
       list_pieces(list, row_of(taken).count(), segment_piece{base + taken, 0, 0});
     });
   }

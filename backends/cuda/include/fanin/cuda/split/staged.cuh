@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
+#include <fanin/device/atomics.hpp>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
+#include <fanin/segments.hpp>
+
+/// Segments whose values a warp reads one beside the other, whatever their lengths are, and folds from memory of the
+/// block. Lanes that read a segment each wait for the first-level cache: of 16 floats each of 16 lanes of memory, for
+/// every element. What is joined with what, and so the bits, follows from a segment's length alone, staged or not.
+namespace fanin::detail {
+
+/// Up to how many elements of a segment a lane, and lanes_of_group take.
+struct segment_classes {
+  int of_lane;
+  int of_group;
+};
+inline constexpr segment_classes read_in_place{16, 64};
+inline constexpr segment_classes read_by_warps{32, 128};
+inline constexpr int lanes_of_group = 8;
+inline constexpr unsigned threads_of_segments = 256;
+
+template <class T>
+inline constexpr bool can_be_staged =
+    std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+template <>
+inline constexpr bool can_be_staged<void> = false;
+
+/// Elements in memory of the block, with a gap behind each 16, so that lanes whose segments begin so many elements
+/// apart find theirs in different banks.
+template <class T, int Most>
+struct staged_elements {
+  static constexpr unsigned place(int k) { return static_cast<unsigned>(k) + static_cast<unsigned>(k) / 16; }
+
+  T elements[place(Most) + 1];
+};
+
+/// A segment's elements there, of which the first is number `begin`, and the segment's index `first`.
+template <class T, int Most>
+struct staged_source {
+  static constexpr bool has_vectors = false;
+  static constexpr std::size_t words = 1;
+  static constexpr std::size_t value_size = sizeof(T);
+  using value_type = T;
+
+  const staged_elements<T, Most>& staged;
+  int begin;
+  std::int64_t first;
+
+  __device__ T value(std::int64_t i) const { return staged.elements[staged.place(begin + static_cast<int>(i))]; }
+  template <int Count>
+  __device__ void values(T (&value)[Count], std::int64_t i, std::int64_t step) const {
+#pragma unroll
+    for (int k = 0; k < Count; ++k) value[k] = this->value(i + k * step);
+  }
+  __device__ std::int64_t index(std::int64_t element) const { return first + element; }
+  template <class Composite>
+  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
+    c.fold(state, value(i), index(i));
+  }
+};
+
+/// What a thread gathers of a segment there: elements mine, mine + step, ... of `count`.
+template <class Source, class Composite>
+__device__ void gather_of_staged(const Source& source, const Composite& c, typename Composite::accumulator_type& value,
+                                 int mine, int step, int count) {
+  constexpr int at_once = 4;
+  auto state = c.begin(value);
+#pragma unroll 1
+  for (; count - mine > (at_once - 1) * step; mine += at_once * step) {
+    accumulate_together<at_once>(source, c, state, mine, step);
+  }
+#pragma unroll 1
+  for (; mine < count; mine += step) source.accumulate(c, state, mine);
+  c.finish(state, value);
+}
+
+/// Whether f(segment, k) needs to be told the segment.
+template <class F>
+inline constexpr bool asks_for_segment = true;
+template <class T>
+inline constexpr bool asks_for_segment<value_of_segment<T>> = false;
+
+/// How many elements a warp has staged at a time. Not more: of 3 KiB a warp, what is left of the first-level cache
+/// makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an H200).
+template <class T>
+inline constexpr int staged_at_a_time = 2048 / (sizeof(T) < 4 ? 4 : static_cast<int>(sizeof(T)));
+
+/// What a warp has staged of neighbouring segments, one behind the other.
+template <class T>
+struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
+  static constexpr int capacity = staged_at_a_time<T>;
+  static constexpr int lanes = static_cast<int>(warp_size);
+  struct segment {
+    std::int16_t begin;
+    std::int16_t count;
+    std::int32_t lane;
+  };
+
+  std::uint32_t heads[capacity / lanes];  ///< a bit for each element that is a segment's first
+  std::uint8_t lane_of[lanes];            ///< whose segments those are, one after the other
+  segment of_group[lanes];                ///< the segments that lanes_of_group take
+
+  /// By a warp, each lane of which may have a segment, of elements begin .. begin + count - 1 there.
+  __device__ void mark_heads(bool has_segment, int begin, int count) {
+    const unsigned lane = threadIdx.x % warp_size;
+    if (lane < capacity / lanes) heads[lane] = 0;
+    __syncwarp();
+    const bool has_head = has_segment && count > 0;
+    const std::uint32_t with_head = lanes_where(has_head);
+    if (has_head) {
+      atomic_fetch_add(heads[begin / lanes], std::uint32_t{1} << begin % lanes);
+      lane_of[__popc(with_head & ((std::uint32_t{1} << lane) - 1))] = static_cast<std::uint8_t>(lane);
+    }
+    __syncwarp();
+  }
+
+  /// By a warp: elements from .. from + total - 1, of segments behind `base`, whose heads are marked if f asks.
+  template <class F>
+  __device__ void stage(const F& f, std::int64_t base, std::int64_t from, int total) {
+    constexpr int at_once = capacity / 64;  // 32 bytes a lane
+    int heads_before = 0;
+#pragma unroll 1
+    for (int done = 0; done < total; done += at_once * lanes) {
+      stage_some(f, base, from, done, total, heads_before, std::make_integer_sequence<int, at_once>{});
+    }
+  }
+
+ private:
+  template <class F, int... K>
+  __device__ void stage_some(const F& f, std::int64_t base, std::int64_t from, int done, int total,
+                             [[maybe_unused]] int& heads_before, std::integer_sequence<int, K...>) {
+    constexpr int at_once = sizeof...(K);
+    const int lane = static_cast<int>(threadIdx.x % warp_size);
+    const int mine = done + lane;
+    std::int64_t of[at_once]{};
+    if constexpr (asks_for_segment<F>) {
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        const std::uint32_t some = heads[done / lanes + k];
+        of[k] = base + lane_of[heads_before + __popc(some & all_lanes >> (lanes - 1 - lane)) - 1];
+        heads_before += __popc(some);
+      }
+    }
+    T* const to = this->elements + this->place(mine);
+    if (total - done >= at_once * lanes) {
+      const T value[] = {f(of[K], from + (mine + K * lanes))...};
+      all_loads_first();
+      ((to[K * this->place(lanes)] = value[K]), ...);
+    } else {
+      T value[at_once]{};
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (mine + k * lanes < total) value[k] = f(of[k], from + (mine + k * lanes));
+      }
+      all_loads_first();
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (mine + k * lanes < total) to[k * this->place(lanes)] = value[k];
+      }
+    }
+  }
+};
+static_assert(staged_at_a_time<double> >= read_by_warps.of_group);
+
+/// By a warp: the segments of lanes first .. last - 1, whose elements follow each other from `from` on.
+template <class All, class Composite, class Put, class T>
+__device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, std::int64_t from, std::int64_t begin,
+                              int count, int total, const Composite& c, const Put& put, staged_segments<T>& memory) {
+  using accumulator = typename Composite::accumulator_type;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int at = static_cast<int>(begin - from);
+  if constexpr (asks_for_segment<typename All::functor_type>) memory.mark_heads(is_mine, at, count);
+  const std::uint32_t of_group = lanes_where(is_mine && count > read_by_warps.of_lane);
+  if ((of_group >> lane & 1) != 0) {
+    memory.of_group[__popc(of_group & ((std::uint32_t{1} << lane) - 1))] = {static_cast<std::int16_t>(at),
+                                                                            static_cast<std::int16_t>(count), lane};
+  }
+  memory.stage(all.f, base, from, total);
+  __syncwarp();
+  if (is_mine && count <= read_by_warps.of_lane) {
+    accumulator value = c.identity();
+    gather_of_staged(staged_source<T, memory.capacity>{memory, at, begin}, c, value, 0, 1, count);
+    put.put(base + lane, c.at(all.place(base + lane)).result(value));
+  }
+  constexpr int width = lanes_of_group;
+  for (int group = lane / width; group - lane / width < __popc(of_group); group += memory.lanes / width) {
+    const bool has_segment = group < __popc(of_group);
+    const auto segment = memory.of_group[has_segment ? group : 0];
+    accumulator value = c.identity();
+    if (has_segment) {
+      gather_of_staged(staged_source<T, memory.capacity>{memory, segment.begin, from + segment.begin}, c, value,
+                       lane % width, width, segment.count);
+    }
+    join_lanes(c, value, width);
+    if (has_segment && lane % width == 0) {
+      put.put(base + segment.lane, c.at(all.place(base + segment.lane)).result(value));
+    }
+  }
+  __syncwarp();  // the memory is the next segments'
+}
+
+/// By a warp, of which each lane has segment base + lane, of `count` elements from `begin` on, or none (-1): those that
+/// are worth it. Gives -1 for those, and the count of others.
+template <class All, class Composite, class Put, class T>
+__device__ std::int64_t reduce_staged_segments(const All& all, std::int64_t base, std::int64_t begin,
+                                               std::int64_t count, const Composite& c, const Put& put,
+                                               staged_segments<T>& memory) {
+  constexpr unsigned bytes_worth_it = 1536;        // of all, or
+  constexpr unsigned bytes_of_lane_worth_it = 80;  // of one of them
+  constexpr int least_worth_it = 64;               // elements that follow each other
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const bool is_short = count >= 0 && count <= read_by_warps.of_group;
+  const unsigned mine = is_short ? static_cast<unsigned>(count) : 0;
+  if (sum_in_warp(mine) * sizeof(T) <= bytes_worth_it && most_in_warp(mine) * sizeof(T) < bytes_of_lane_worth_it) {
+    return count;
+  }
+  // Lanes whose elements follow those of the lane before.
+  const std::uint32_t follow = lanes_where(begin + count == shuffle_down(begin, 1)) << 1;
+  std::uint32_t left = lanes_where(is_short);
+  while (left != 0) {
+    const int first = __ffs(static_cast<int>(left)) - 1;
+    const std::int64_t from = of_lane(begin, first);
+    const std::int64_t end = begin + count - from;
+    const bool fits = is_short && (follow >> lane & 1) != 0 && end <= memory.capacity;
+    const std::uint32_t others = lanes_where(lane > first && !fits);
+    const int last = others == 0 ? memory.lanes : __ffs(static_cast<int>(others)) - 1;
+    left = last == memory.lanes ? 0 : left & (all_lanes << last);
+    const int total = static_cast<int>(of_lane(end, last - 1));
+    if (total < least_worth_it) continue;
+    const bool is_mine = lane >= first && lane < last;
+    reduce_staged(all, base, is_mine, from, begin, static_cast<int>(mine), total, c, put, memory);
+    if (is_mine) count = -1;
+  }
+  return count;
+}
+
+template <class T>
+struct memory_of_staging {
+  staged_segments<T> of_warp[threads_of_segments / warp_size];
+};
+
+}  // namespace fanin::detail
