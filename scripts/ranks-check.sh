@@ -9,6 +9,7 @@ usage: scripts/ranks-check.sh [--build DIR] [--ranks LIST] [--launcher COMMAND] 
 Whether reductions over ranks are right here, with this machine's MPI, GPUs and NCCL:
   hosts    fanin::mpi on serial and Kokkos, on each number of ranks of LIST
   gpus     fanin::mpi with devices of CUDA and of Kokkos, which ranks may share, on up to three ranks a GPU
+  peers    fanin::nccl with two ranks of one process on one GPU, in one launch; neither NCCL nor MPI is needed; N rounds
   nccl     fanin::nccl, a GPU a rank: in one launch where they reach each other's memory, and by NCCL's kernels; N rounds
            of calls of random kind; a rank that is killed in the middle
 What cannot be run here is said, and is no failure.
@@ -81,7 +82,7 @@ if [[ -z $build ]]; then
   preset=host targets=(mpi_ranks_test) options=(-DFANIN_ENABLE_MPI=ON "-DFANIN_PYTHON=$venv/bin/python")
   if ((gpus > 0)) && has_nvcc; then
     preset=cuda
-    targets+=(mpi_devices_test mpi_kokkos_devices_test)
+    targets+=(mpi_devices_test mpi_kokkos_devices_test cuda_two_peers_test)
     if [[ -n ${NCCL_ROOT:-} ]]; then
       options+=(-DFANIN_ENABLE_NCCL=ON "-DFANIN_NCCL_ROOT=$NCCL_ROOT")
       targets+=(nccl_devices_test nccl_ended_rank_test)
@@ -122,6 +123,13 @@ check_on_ranks() {
   fi
 }
 
+run_peers() {
+  local log=$1 status=0
+  run_logged "two ranks on one GPU" "$log" timeout 600 "$build/tests/cuda/cuda_two_peers_test" --gtest_brief=1 || status=$?
+  check_note=$(count_in "$log")
+  return "$status"
+}
+
 run_ended_rank() {
   local log=$1 status=0
   run_logged "a rank that is killed" "$log" "$programs/nccl_ended_rank_test" || status=$?
@@ -134,7 +142,7 @@ for number in $numbers; do
   check_on_ranks "hosts over MPI" mpi_ranks_test "$number"
 done
 if ((gpus == 0)); then
-  not_run+=("GPUs over MPI, and NCCL: nvidia-smi lists no GPU here")
+  not_run+=("GPUs over MPI, two ranks on one GPU, and NCCL: nvidia-smi lists no GPU here")
 else
   for number in $numbers; do
     if ((number <= 3 * gpus)); then
@@ -144,6 +152,12 @@ else
       not_run+=("GPUs over MPI, $number: more than three ranks for each of the $gpus")
     fi
   done
+  if [[ -x $build/tests/cuda/cuda_two_peers_test ]]; then
+    log=$logs/ranks-check-peers.log
+    FANIN_RANKS_ROUNDS=$rounds check "two ranks on one GPU" "$log" run_peers "$log"
+  else
+    not_run+=("two ranks on one GPU: cuda_two_peers_test was not built")
+  fi
   for number in $numbers; do
     if ((number <= gpus)); then
       FANIN_RANKS_ROUNDS=$rounds check_on_ranks "NCCL" nccl_devices_test "$number"

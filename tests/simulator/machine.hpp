@@ -43,7 +43,8 @@ struct schedule {
   unsigned naps;             ///< of 65536 times that a thread may give way, how often it does until nobody can go on
   unsigned resident_blocks;  ///< of the whole device
   int multiprocessors;
-  bool host_is_quick = false;  ///< the device goes on only where the host asks the runtime, and not while it looks
+  bool waits_at_launches = true;  ///< now and then the host, until a stream has done what is on it
+  bool host_is_quick = false;     ///< the device goes on only where the host asks the runtime, and not while it looks
 
   explicit schedule(std::uint64_t of_seed);
   std::string text() const;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// As much of NCCL's interface as fanin::nccl uses, by the same names, for ranks with a simulated device each: what
-/// stands behind it is MPI, in nccl_by_mpi.cpp.
+/// As much of NCCL's interface as fanin::nccl uses, by the same names. For ranks with a simulated device each MPI
+/// stands behind it, in nccl_by_mpi.cpp; for ranks that are threads of a process and share its GPU,
+/// nccl_by_threads.cpp.
 
 #include <cstddef>
 
@@ -41,7 +42,7 @@ ncclResult_t ncclAllGather(const void*, void*, std::size_t, ncclDataType_t, nccl
 ncclResult_t ncclAllReduce(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
 }
 
-/// What a test has happen.
+/// What a test has happen, by MPI.
 namespace simulated_nccl {
 
 /// From now on asynchronous errors are this.

@@ -117,7 +117,8 @@ ncclResult_t ncclAllReduce(const void* own, void* sum, std::size_t words, ncclDa
 ncclResult_t ncclDevCommCreate(ncclComm_t comm, const ncclDevCommRequirements* requirements, ncclDevComm* made) {
   const ncclDevResourceRequirements& memory = *requirements->resourceRequirementsList;
   *memory.outBufferHandle = 0;
-  *made = {comm->size, reach ? comm->size : 1, nullptr, memory.bufferSize};
+  *made = {comm->size, reach ? comm->size : 1, {}, memory.bufferSize};
+  if (comm->size > ncclDevComm::most_ranks) return ncclSystemError;
   std::array<char, 64> name{};
   if (comm->rank == 0) {
     std::snprintf(name.data(), name.size(), "/fanin-nccl-%ld-%d", static_cast<long>(getpid()), memories++);
@@ -131,11 +132,13 @@ ncclResult_t ncclDevCommCreate(ncclComm_t comm, const ncclDevCommRequirements* r
   MPI_Barrier(comm->comm);
   if (comm->rank == 0) shm_unlink(name.data());
   if (at == MAP_FAILED) return ncclSystemError;
-  made->memory = static_cast<unsigned char*>(at);
+  for (int rank = 0; rank < comm->size; ++rank) {
+    made->memory[rank] = static_cast<unsigned char*>(at) + static_cast<std::size_t>(rank) * memory.bufferSize;
+  }
   return ncclSuccess;
 }
 ncclResult_t ncclDevCommDestroy(ncclComm_t, const ncclDevComm* comm) {
-  munmap(comm->memory, comm->bytes_of_rank * static_cast<std::size_t>(comm->nRanks));
+  munmap(comm->memory[0], comm->bytes_of_rank * static_cast<std::size_t>(comm->nRanks));
   return ncclSuccess;
 }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// As much of NCCL's device interface as fanin::nccl uses, for simulated devices: see nccl.h.
+/// As much of NCCL's device interface as fanin::nccl uses: see nccl.h.
 
 #include <cstddef>
 #include <cstdint>
 
 #include <nccl.h>
+#include <fanin/macros.hpp>
 
 using ncclDevResourceHandle = std::uint32_t;
 struct ncclDevResourceRequirements {
@@ -17,8 +18,9 @@ struct ncclDevCommRequirements {
   ncclDevResourceRequirements* resourceRequirementsList;
 };
 struct ncclDevComm {
+  static constexpr int most_ranks = 8;
   int nRanks, lsaSize;
-  unsigned char* memory;  ///< of all ranks, one behind the other
+  unsigned char* memory[most_ranks];  ///< of each
   std::size_t bytes_of_rank;
 };
 
@@ -27,6 +29,6 @@ ncclResult_t ncclDevCommCreate(ncclComm_t, const ncclDevCommRequirements*, ncclD
 ncclResult_t ncclDevCommDestroy(ncclComm_t, const ncclDevComm*);
 }
 
-inline void* ncclGetResourceBufferLsaPointer(const ncclDevComm& comm, ncclDevResourceHandle, int peer) {
-  return comm.memory + static_cast<std::size_t>(peer) * comm.bytes_of_rank;
+FANIN_FUNCTION inline void* ncclGetResourceBufferLsaPointer(const ncclDevComm& comm, ncclDevResourceHandle, int peer) {
+  return comm.memory[peer];
 }

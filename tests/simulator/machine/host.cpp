@@ -33,7 +33,7 @@ void enqueue(stream* on, launch kernel) {
   ++m.so_far.launches;
   if (m.search != nullptr) return;
   const std::uint64_t luck = m.random.below(4);
-  if (luck == 0) finish(on);
+  if (luck == 0 && m.how.waits_at_launches) finish(on);
   if (luck == 1) m.run_some(m.random.below(1000));
 }
 void enqueue(stream* on, std::function<void()> at_once) {
