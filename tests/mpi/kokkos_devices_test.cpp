@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/error.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/finished.hpp>
@@ -22,6 +23,7 @@
 #include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/runs.hpp>
 
 #include "mpi/shapes.hpp"
 
@@ -200,7 +202,12 @@ void expect_words(const std::function<void()>& call, const std::string& words) {
   }
 }
 
-/// By every form, of every number of ranks; what was begun before can be got, and finished on the device, meanwhile.
+struct one_each {
+  FANIN_FUNCTION double operator()(std::int64_t, std::int64_t) const { return 1; }
+};
+
+/// By every form, of every number of ranks, and without ranks by those that wait; what was begun before can be got, and
+/// finished on the device, meanwhile.
 TEST_F(devices, a_capture_on_an_instance_of_its_own) {
   const fanin::mpi comm(MPI_COMM_WORLD);
   const auto finish = fanin::finished(halved{}, fanin::exact_sum<double>{});
@@ -209,15 +216,25 @@ TEST_F(devices, a_capture_on_an_instance_of_its_own) {
     const device gpu = device_of(true);
     const auto range = fanin::over(comm, fanin::range(gpu, 100));
     held<double, device> out(gpu, 1);
+    const auto keys = copy_of<std::int32_t>(gpu, std::vector<std::int32_t>{7});
+    held<std::int32_t, device> to_keys(gpu, 1);
+    const fanin::sum<double> sum;
     auto before = fanin::parallel_reduce_async(range, small_at{}, finish);
     EXPECT_EQ(cudaStreamBeginCapture(stream_of(gpu), mode), cudaSuccess);
     const std::string of_ranks = "over ranks: the host waits for the other ranks in this call, and";
     expect_words([&] { (void)fanin::parallel_reduce(range, small_at{}, finish); }, of_ranks);
     expect_words([&] { fanin::parallel_reduce_into(out.data(), range, small_at{}, finish); }, of_ranks);
     expect_words([&] { (void)fanin::parallel_reduce_async(range, small_at{}, finish).get(); }, of_ranks);
-    expect_words([&] { (void)fanin::parallel_reduce(range, unit_at{}, fanin::sum<double>{}); }, of_ranks);
-    expect_words([&] { (void)fanin::parallel_reduce(fanin::range(gpu, 100), unit_at{}, fanin::sum<double>{}); },
+    expect_words([&] { (void)fanin::parallel_reduce(range, unit_at{}, sum); }, of_ranks);
+    expect_words([&] { (void)fanin::parallel_reduce(fanin::range(gpu, 100), unit_at{}, sum); },
                  "fanin::parallel_reduce: the host waits for this call's work");
+    const fanin::runs_to to(to_keys, out.data());
+    expect_words([&] { (void)fanin::parallel_reduce(to, fanin::runs(gpu, keys), unit_at{}, sum); },
+                 "fanin::parallel_reduce: the host waits for this call's work");
+    const std::string of_async = "fanin::parallel_reduce_async: the host waits for this call's work";
+    expect_words([&] { (void)fanin::parallel_reduce_async(to, fanin::runs(gpu, keys), unit_at{}, sum); }, of_async);
+    expect_words([&] { (void)fanin::parallel_reduce_async(out.data(), fanin::rows(gpu, 1, 9), one_each{}, sum); },
+                 of_async);
     EXPECT_EQ(before.get(), expected);
     cudaGraph_t graph = nullptr;
     EXPECT_EQ(cudaStreamEndCapture(stream_of(gpu), &graph), cudaSuccess);

@@ -177,6 +177,7 @@ const std::int64_t* kokkos_reduce_runs_on_device(kokkos_state<Space>& state, con
 template <class Space, class Put, class Runs, class Composite>
 std::int64_t kokkos_reduce_runs(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                 const Put& put, const Runs& runs, const Composite& c) {
+  refuse_kokkos_capture(space, "fanin::parallel_reduce");
   return launch_alone(space, [&] {
     if constexpr (is_host_space<Space>) {
       return kokkos_reduce_runs_on_host(state, space, label, put, runs, c);
