@@ -564,18 +564,27 @@ struct no_joins : fanin::sum<double> {
   void join(double&, const double&) const { throw std::domain_error("not these"); }
 };
 TEST(ranks, a_join_that_throws) {
+  const auto refused = [](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const fanin::rank_error& error) {
+      EXPECT_NE(std::string(error.what()).find("or in a reducer's join"), std::string::npos) << error.what();
+    }
+  };
   for (const auto& options : all_options()) {
     const fanin::mpi comm(MPI_COMM_WORLD, options);
     const std::vector<double> one{1.0};
     for (int round = 0; round < 3; ++round) {
       if (comm.size() > 1) {
-        EXPECT_THROW((void)fanin::parallel_reduce(
-                         fanin::over(comm, fanin::range(fanin::serial(fanin::serial_order::left_to_right), 1)),
-                         element_at{}, no_joins{}),
-                     fanin::rank_error);
-        EXPECT_THROW((void)fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 1)), element_at{}, no_joins{},
-                                                  fanin::exact_sum<double>{}),
-                     fanin::rank_error);
+        refused([&] {
+          const fanin::serial in_order(fanin::serial_order::left_to_right);
+          (void)fanin::parallel_reduce(fanin::over(comm, fanin::range(in_order, 1)), element_at{}, no_joins{});
+        });
+        refused([&] {
+          (void)fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 1)), element_at{}, no_joins{},
+                                       fanin::exact_sum<double>{});
+        });
       }
       EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, one), fanin::sum<double>{}), comm.size());
     }
