@@ -66,7 +66,8 @@ std::string to_json(const std::vector<row>& rows, const options& chosen, const r
     }
     root["rows"].push_back(entry);
   }
-  std::string text = root.dump() + "\n";
+  // A file's name may be no UTF-8.
+  std::string text = root.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   for (std::size_t at = text.find("{\"shape\""); at != std::string::npos; at = text.find("{\"shape\"", at + 2)) {
     text.insert(at, "\n");  // a row a line
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -283,6 +284,9 @@ shape parse_shape(std::string_view text) {
                     text));
   }
   const shape found{what, extents[0], extents[1], what == kind::middle ? extents[2] : 1};
+  if (constexpr std::int64_t most = std::int64_t{1} << 40; found.n > most / found.m / found.inner) {
+    throw std::invalid_argument(fmt::format("{} has more than 2^40 elements, which are the most", text));
+  }
   if (found.what == kind::md && (found.n < 3 || found.m < 3)) {
     throw std::invalid_argument(fmt::format("{} has nothing within its halo; extents of 3 are the least", text));
   }
@@ -299,10 +303,16 @@ std::vector<row> run_all(const options& chosen, const registry& all, device* gpu
   for (const shape& of : chosen.shapes) {
     for (const element type : chosen.types) {
       fmt::print(stderr, "fanin-perf-shapes: {} of {}\n", of.text(), name(type));
-      if (type == element::f32) {
-        add(one_case<float>(chosen, all, gpu, of, type).run());
-      } else {
-        add(one_case<double>(chosen, all, gpu, of, type).run());
+      try {
+        if (type == element::f32) {
+          add(one_case<float>(chosen, all, gpu, of, type).run());
+        } else {
+          add(one_case<double>(chosen, all, gpu, of, type).run());
+        }
+      } catch (const std::bad_alloc&) {
+        throw std::runtime_error(
+            fmt::format("{} of {}: there is no memory for {} elements and what belongs to them; take fewer", of.text(),
+                        name(type), of.elements()));
       }
     }
   }

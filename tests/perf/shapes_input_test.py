@@ -7,6 +7,8 @@ usage: shapes_input_test.py FANIN_PERF_SHAPES [unittest's arguments]
 """
 
 import json
+import os
+import resource
 import struct
 import subprocess
 import sys
@@ -35,9 +37,9 @@ class Runs(unittest.TestCase):
         self.folder = Path(folder.name)
         self.file = self.folder / "array.npy"
 
-    def run_with(self, *options):
+    def run_with(self, *options, **how):
         return subprocess.run([PROGRAM, "--quick", "--series", "1", *options], capture_output=True, text=True,
-                              check=False)
+                              errors="surrogateescape", check=False, **how)
 
     def says(self, words, *options):
         ended = self.run_with(*options)
@@ -116,6 +118,22 @@ class Segments(Runs):
         self.says("holds several arrays and none was named", "--shapes", f"segments:{archive}")
         self.says("holds no array named 'data'", "--shapes", f"segments:{archive}:data")
 
+    def test_a_name_that_is_no_utf8(self):
+        named = self.folder / os.fsdecode(b"\xff.npy")
+        write_npy(named, (2,), numbers=[0, 5], form="q")
+        to = self.folder / "found.json"
+        ended = self.run_with("--shapes", f"segments:{named}", "--contenders", "loops", "--json", str(to))
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(json.loads(to.read_text(encoding="utf-8"))["rows"][0]["elements"], 5)
+
+    def test_more_than_memory_holds(self):
+        write_npy(self.file, (2,), numbers=[0, 2**40], form="q")
+        limit = 8 << 30
+        ended = self.run_with("--shapes", f"segments:{self.file}", "--types", "f64",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(ended.returncode, 2, ended.stdout + ended.stderr)
+        self.assertIn("there is no memory for 1099511627776 elements", ended.stderr)
+
     def test_what_is_refused(self):
         def says(words, numbers, form="q", shape=None):
             write_npy(self.file, shape or (len(numbers),), numbers=numbers, form=form)
@@ -133,6 +151,8 @@ class Segments(Runs):
         self.file.write_text("0 5 7", encoding="utf-8")
         self.says("does not begin with the mark of a .npy file", "--shapes", f"segments:{self.file}")
         self.says("segments:5 is no shape", "--shapes", "segments:5")
+        self.says("rows:2^40x2^40 has more than 2^40 elements", "--shapes", "rows:2^40x2^40")
+        self.says("middle:2^20x2^20x2 has more than 2^40 elements", "--shapes", "middle:2^20x2^20x2")
 
 
 class Matrices(Runs):
