@@ -164,8 +164,8 @@ template <detail::index_range Range, class F, class... Reducer>
 
 /// The same for a range of many results, into what parallel_reduce_into writes them to, with the same bits: get()
 /// returns nothing, when all of them stand at the destination, which the host may read then where it reaches that
-/// memory, and everything that f wrote. Where there are no results it is ready at once, and nothing is asked. `out`
-/// lives as what f points to.
+/// memory, and everything that f wrote. Where there are no results it is ready at once, and only extents are looked at.
+/// `out` lives as what f points to.
 template <detail::range_of_many Range, class F, class... Reducer>
 [[nodiscard]] pending<void> parallel_reduce_async(detail::call_label label,
                                                   detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
