@@ -150,8 +150,6 @@ sanitizer_stage() {
     log=$logs/gpu-check-$tool-pairs.log
     check "$tool, rows and grid stages" "$log" run_sanitizer "$tool" "$log" cuda_catalogue_test \
       '--gtest_filter=*other_grid_stages*'
-    log=$logs/gpu-check-$tool-peers.log
-    check "$tool, two ranks" "$log" run_sanitizer "$tool" "$log" cuda_two_peers_test
   done
 }
 
