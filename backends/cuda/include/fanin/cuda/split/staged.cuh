@@ -176,6 +176,7 @@ template <class All, class Composite, class Put, class T>
 __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, std::int64_t from, std::int64_t begin,
                               int count, int total, const Composite& c, const Put& put, staged_segments<T>& memory) {
   using accumulator = typename Composite::accumulator_type;
+  using source = staged_source<T, staged_segments<T>::capacity>;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int at = static_cast<int>(begin - from);
   if constexpr (asks_for_segment<typename All::functor_type>) memory.mark_heads(is_mine, at, count);
@@ -188,7 +189,7 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
   __syncwarp();
   if (is_mine && count <= read_by_warps.of_lane) {
     accumulator value = c.identity();
-    gather_of_staged(staged_source<T, memory.capacity>{memory, at, begin}, c, value, 0, 1, count);
+    gather_of_staged(source{memory, at, begin}, c, value, 0, 1, count);
     put.put(base + lane, c.at(all.place(base + lane)).result(value));
   }
   constexpr int width = lanes_of_group;
@@ -197,8 +198,8 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
     const auto segment = memory.of_group[has_segment ? group : 0];
     accumulator value = c.identity();
     if (has_segment) {
-      gather_of_staged(staged_source<T, memory.capacity>{memory, segment.begin, from + segment.begin}, c, value,
-                       lane % width, width, segment.count);
+      gather_of_staged(source{memory, segment.begin, from + segment.begin}, c, value, lane % width, width,
+                       segment.count);
     }
     join_lanes(c, value, width);
     if (has_segment && lane % width == 0) {
