@@ -8,8 +8,8 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU; where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
-  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every row
-             with every grid stage, and over two ranks that share the GPU
+  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
+             row with every grid stage
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
   perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
              one for this GPU and host; something that is slower fails

@@ -3,16 +3,15 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "medians.hpp"
 
 /// How calls over ranks are measured.
 namespace fanin_perf_ranks {
@@ -25,11 +24,6 @@ struct contender {
   std::function<double()> call;  ///< gives the sum over all ranks
   std::vector<double> times{};   ///< us of one call, the slowest rank's, of each series
 };
-
-inline double median_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 /// All in turn in each series; what they give is looked at first.
 inline void measure(std::vector<contender>& all, double expected, std::int64_t calls_of_series) {
@@ -71,17 +65,8 @@ inline bool report(const std::vector<contender>& all, const std::string& path, c
   if (rank != 0) return true;
   nlohmann::ordered_json json{
       {"ranks", run.ranks}, {"elements", run.elements}, {"scaling", run.is_strong ? "strong" : "weak"}, {"unit", "us"}};
-  for (const contender& one : all) {
-    const double time = median_of(one.times);
-    std::printf("%-44s %10.2f us\n", one.name.c_str(), time);
-    json["medians"][one.name] = std::round(time * 1000) / 1000;
-  }
-  if (path.empty()) return true;
-  std::ofstream file(path);
-  file << json.dump() << '\n';
-  if (file.flush()) return true;
-  std::fprintf(stderr, "%s cannot be written\n", path.c_str());
-  return false;
+  for (const contender& one : all) report_median(one.name, one.times, json);
+  return write_json(json, path);
 }
 
 }  // namespace fanin_perf_ranks

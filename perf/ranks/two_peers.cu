@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,6 +33,7 @@
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
 
+#include "medians.hpp"
 #include "slices.hpp"
 
 namespace {
@@ -92,11 +91,6 @@ struct contender {
   std::vector<double> times{};  ///< us of a node, until both streams have ended
   std::string why_not{};
 };
-
-double median_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 template <class T>
 class measurement {
@@ -236,21 +230,14 @@ int report(const std::vector<contender>& all, nlohmann::ordered_json json, const
   int status = EXIT_SUCCESS;
   for (const contender& one : all) {
     if (!one.why_not.empty()) {
-      std::printf("%-36s %s\n", one.name.c_str(), one.why_not.c_str());
+      std::printf("%-44s %s\n", one.name.c_str(), one.why_not.c_str());
       json["medians"][one.name] = nullptr;
       if (one.why_not == "gives a wrong sum") status = EXIT_FAILURE;
       continue;
     }
-    const double time = median_of(one.times);
-    std::printf("%-36s %8.2f us\n", one.name.c_str(), time);
-    json["medians"][one.name] = std::round(time * 1000) / 1000;
+    fanin_perf_ranks::report_median(one.name, one.times, json);
   }
-  if (path.empty()) return status;
-  std::ofstream file(path);
-  file << json.dump() << '\n';
-  if (file.flush()) return status;
-  std::fprintf(stderr, "%s cannot be written\n", path.c_str());
-  return EXIT_FAILURE;
+  return fanin_perf_ranks::write_json(json, path) ? status : EXIT_FAILURE;
 }
 
 }  // namespace

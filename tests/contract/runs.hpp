@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,13 @@
 
 /// A key and a result for each run of equal neighbours.
 namespace fanin_test {
+
+// A destination with a name is referred to, and a mere way to other memory is copied: a function may have made it.
+static_assert(std::is_same_v<decltype(fanin::runs_to(std::declval<std::span<int>&>(), std::declval<double* const&>())),
+                             fanin::runs_to<std::span<int>, double*>>);
+static_assert(
+    std::is_same_v<decltype(fanin::runs_to(std::declval<std::vector<int>&>(), std::declval<fanin::view<double, 1>&>())),
+                   fanin::runs_to<std::vector<int>&, fanin::view<double, 1>&>>);
 
 /// Keys of runs of these lengths.
 inline std::vector<std::int32_t> keys_of(const std::vector<std::int64_t>& lengths) {

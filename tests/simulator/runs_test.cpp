@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
-#include <fanin/cuda/split/launch.cuh>
+#include <fanin/cuda/split/launch_runs.cuh>
 #include <fanin/runs.hpp>
 
 #include "simulator/simulated.hpp"

@@ -15,6 +15,7 @@
 #if defined(__CUDACC__)
 #include <fanin/cuda/launch.cuh>
 #include <fanin/cuda/split/launch.cuh>
+#include <fanin/cuda/split/launch_runs.cuh>
 #endif
 
 namespace fanin {

@@ -74,7 +74,7 @@ __device__ void find_some_runs(const runs_keys<Key>& runs, const Put& put, const
   all_loads_first();
   const auto take = [&](std::uint32_t of_round, int at_tile, const Key& key) {
     if ((of_round >> lane & 1) != 0) {
-      const int at = found.count + __popc(of_round & ((std::uint32_t{1} << lane) - 1));
+      const int at = found.count + lanes_before(of_round);
       begins[at] = static_cast<std::uint16_t>(at_tile);
       if (at < room) put.keys.put(found.row + at, key);
     }

@@ -14,8 +14,9 @@
 #include <fanin/segments.hpp>
 
 /// Segments whose values a warp reads one beside the other, whatever their lengths are, and folds from memory of the
-/// block. Lanes that read a segment each wait for the first-level cache: of 16 floats each of 16 lanes of memory, for
-/// every element. What is joined with what, and so the bits, follows from a segment's length alone, staged or not.
+/// block. Where each lane reads a segment of its own, of 16 floats, a warp touches 16 lines of memory with every load,
+/// and waits for the first-level cache. What is joined with what, and so the bits, follows from a segment's length
+/// alone, staged or not.
 namespace fanin::detail {
 
 /// Up to how many elements of a segment a lane, and lanes_of_group take.
@@ -28,11 +29,17 @@ inline constexpr segment_classes read_by_warps{32, 128};
 inline constexpr int lanes_of_group = 8;
 inline constexpr unsigned threads_of_segments = 256;
 
+/// Values that are made first, assigned then, and small: more bytes would leave room for fewer warps.
 template <class T>
-inline constexpr bool can_be_staged =
-    std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+inline constexpr bool can_be_staged = std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T> &&
+                                      std::is_copy_assignable_v<T> && sizeof(T) <= 8;
 template <>
 inline constexpr bool can_be_staged<void> = false;
+
+/// How many lanes of a mask are before this one.
+__device__ inline int lanes_before(std::uint32_t mask) {
+  return __popc(mask & ((std::uint32_t{1} << threadIdx.x % warp_size) - 1));
+}
 
 /// Elements in memory of the block, with a gap behind each 16, so that lanes whose segments begin so many elements
 /// apart find theirs in different banks.
@@ -118,7 +125,7 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
     const std::uint32_t with_head = lanes_where(has_head);
     if (has_head) {
       atomic_fetch_add(heads[begin / lanes], std::uint32_t{1} << begin % lanes);
-      lane_of[__popc(with_head & ((std::uint32_t{1} << lane) - 1))] = static_cast<std::uint8_t>(lane);
+      lane_of[lanes_before(with_head)] = static_cast<std::uint8_t>(lane);
     }
     __syncwarp();
   }
@@ -171,7 +178,8 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
 };
 static_assert(staged_at_a_time<double> >= read_by_warps.of_group);
 
-/// By a warp: the segments of lanes first .. last - 1, whose elements follow each other from `from` on.
+/// By a warp: the segments of the lanes where it is_mine, each of `count` elements from `begin` on, which follow each
+/// other: `total` elements from `from` on.
 template <class All, class Composite, class Put, class T>
 __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, std::int64_t from, std::int64_t begin,
                               int count, int total, const Composite& c, const Put& put, staged_segments<T>& memory) {
@@ -182,8 +190,7 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
   if constexpr (asks_for_segment<typename All::functor_type>) memory.mark_heads(is_mine, at, count);
   const std::uint32_t of_group = lanes_where(is_mine && count > read_by_warps.of_lane);
   if ((of_group >> lane & 1) != 0) {
-    memory.of_group[__popc(of_group & ((std::uint32_t{1} << lane) - 1))] = {static_cast<std::int16_t>(at),
-                                                                            static_cast<std::int16_t>(count), lane};
+    memory.of_group[lanes_before(of_group)] = {static_cast<std::int16_t>(at), static_cast<std::int16_t>(count), lane};
   }
   memory.stage(all.f, base, from, total);
   __syncwarp();
