@@ -6,8 +6,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <string>
 #include <vector>
+
+#include <fanin/axes.hpp>
+#include <fanin/segments.hpp>
+#include <fanin/view.hpp>
 
 #include "cuda/gpu_test.hpp"
 
@@ -61,6 +67,88 @@ TYPED_TEST(cuda_precompiled, every_reducer) {
       expect_as_serial<fanin::band<TypeParam>>(gpu, host, x, "band");
       expect_as_serial<fanin::bor<TypeParam>>(gpu, host, x, "bor");
     }
+  }
+}
+
+template <class T>
+class cuda_precompiled_shapes : public gpu_test {};
+using shapes_types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(cuda_precompiled_shapes, shapes_types);
+
+/// Arrays with a result for each row or segment, on the device and as serial has them.
+template <class T>
+struct arrays_of_many {
+  fanin::cuda gpu;
+  std::vector<T> host = make_data<T>(data::whole_numbers, 6000);
+  placed<T, fanin::cuda> x{gpu, host, 1};
+  std::vector<std::int32_t> offsets = {0, 0, 1, 30, 200, 200, 6000};
+  placed<std::int32_t, fanin::cuda> device_offsets{gpu, offsets};
+
+  /// Of a matrix in either layout, or with columns between those of which it is.
+  static fanin::view<const T, 2> matrix(const T* from, std::int64_t rows, std::int64_t columns, int layout) {
+    if (layout == 0) return {from, {rows, columns}};
+    if (layout == 1) return {from, {rows, columns}, {1, rows}};
+    return {from, {rows, columns / 2}, {columns, 2}};
+  }
+
+  /// By _into and by _async, at a destination with gaps, too.
+  template <class Reducer, class Of>
+  void expect_as_serial(const Of& of, std::int64_t count, const std::string& name) {
+    using result = fanin::reducer_result_t<Reducer>;
+    SCOPED_TRACE(name);
+    std::vector<result> expected(static_cast<std::size_t>(count));
+    fanin::reduce_into(expected.data(), fanin::serial{}, of(host.data(), offsets.data()), Reducer{});
+    fanin::buffer<result, fanin::cuda> out(gpu, 2 * count);
+    fanin::reduce_into("labelled", out.data(), gpu, of(x.data(), device_offsets.data()), Reducer{});
+    std::vector<result> got(2 * expected.size());
+    out.copy_to(got);
+    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(is_same(got[k], expected[k])) << k;
+    fanin::reduce_async(fanin::view<result, 1>(out.data(), {count}, {2}), gpu, of(x.data(), device_offsets.data()),
+                        Reducer{})
+        .get();
+    out.copy_to(got);
+    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(is_same(got[2 * k], expected[k])) << k;
+  }
+
+  template <class Reducer>
+  void expect_all_as_serial(const std::string& name) {
+    for (const std::int64_t n : {2, 75, 3000}) {
+      for (const int layout : {0, 1, 2}) {
+        const std::int64_t m = 6000 / n;
+        const std::int64_t left = layout == 2 ? m / 2 : m;
+        const std::string shape =
+            name + " of " + std::to_string(n) + " x " + std::to_string(m) + ", layout " + std::to_string(layout);
+        expect_as_serial<Reducer>(
+            [&](const T* from, const std::int32_t*) { return fanin::rows(matrix(from, n, m, layout)); }, n, shape);
+        expect_as_serial<Reducer>(
+            [&](const T* from, const std::int32_t*) { return fanin::columns(matrix(from, n, m, layout)); }, left,
+            "columns: " + shape);
+      }
+    }
+    const auto segments = [&](const T* from, const std::int32_t* at) {
+      return fanin::segments(std::span(from, host.size()), std::span(at, offsets.size()));
+    };
+    expect_as_serial<Reducer>(segments, std::ssize(offsets) - 1, name + " of segments");
+  }
+};
+
+TYPED_TEST(cuda_precompiled_shapes, every_reducer) {
+  arrays_of_many<TypeParam> arrays;
+  arrays.template expect_all_as_serial<fanin::sum<TypeParam>>("sum");
+  arrays.template expect_all_as_serial<fanin::min<TypeParam>>("min");
+  arrays.template expect_all_as_serial<fanin::max<TypeParam>>("max");
+  arrays.template expect_all_as_serial<fanin::min_loc<TypeParam>>("min_loc");
+  arrays.template expect_all_as_serial<fanin::max_loc<TypeParam>>("max_loc");
+  arrays.template expect_all_as_serial<fanin::exact_sum<TypeParam>>("exact_sum");
+}
+
+TYPED_TEST(cuda_precompiled_shapes, exact_sums_of_spans) {
+  fanin::cuda gpu;
+  for (const std::size_t n : few_sizes()) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    const auto host = make_data<TypeParam>(data::random_signed, n);
+    const placed<TypeParam, fanin::cuda> x(gpu, host, 1);
+    expect_as_serial<fanin::exact_sum<TypeParam>>(gpu, host, x, "exact_sum");
   }
 }
 

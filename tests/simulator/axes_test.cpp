@@ -9,6 +9,7 @@
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch.cuh>
 #include <fanin/md_range.hpp>
+#include <many_reduction.cuh>
 
 #include "cuda/segment_lanes.hpp"
 #include "simulator/simulated.hpp"
@@ -17,6 +18,13 @@
 #include "contract/arrays_of_many.hpp"
 #include "contract/axes.hpp"
 #include "contract/segments.hpp"
+
+namespace fanin::detail {
+template struct cuda_many_reduction<sum<double>, rows_of_matrix<double, 0>>;
+template struct cuda_many_reduction<sum<double>, rows_of_matrix<double, 1>>;
+template struct cuda_many_reduction<exact_sum<double>, rows_of_matrix<double, 0>>;
+template struct cuda_many_reduction<exact_sum<double>, rows_of_matrix<double, 1>>;
+}  // namespace fanin::detail
 
 namespace fanin_test {
 namespace {

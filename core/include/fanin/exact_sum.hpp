@@ -224,6 +224,8 @@ void reduce_products_into(element_t<X>* out, Exec&& exec, const char* call, cons
 
 }  // namespace detail
 
+#pragma GCC visibility push(default)  // as reducers.hpp
+
 /// The true sum of float or double values, rounded once to nearest: the same bits for every order, backend, grid and
 /// number of threads. Of std::complex of them: the two parts, each as said. Infinity beyond the largest number; a sum
 /// of zero is +0, one that rounds to zero keeps its sign; infinities and NaN as adding one after the other would give.
@@ -262,6 +264,8 @@ template <detail::exact_element F, class Result>
   requires(std::same_as<Result, std::complex<F>> ||
            detail::is_of_accumulator<Result, detail::exact_complex_accumulator>)
 struct exact_sum<std::complex<F>, Result> : detail::exact_complex_sum<F, Result> {};
+
+#pragma GCC visibility pop
 
 template <class T, class Result>
 inline constexpr bool detail::sees_index<exact_sum<T, Result>> = false;

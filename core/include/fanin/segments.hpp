@@ -194,15 +194,6 @@ auto segments(const X& xs, const Offsets& offsets) {
 
 namespace detail {
 
-/// The element of an index; which segment it is in does not matter.
-template <class T>
-struct value_of_segment {
-  const T* data;
-  std::int64_t stride;
-
-  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k * stride]; }
-};
-
 template <class T, class Offset>
 struct many_in<segments_data<T, Offset>> {
   using element_type = T;

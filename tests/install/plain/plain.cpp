@@ -34,7 +34,12 @@ bool cuda_is_right() {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
   fanin::cuda gpu;
   const fanin::buffer<double, fanin::cuda> device(gpu, std::span<const double>(x));
-  return fanin::reduce(gpu, device.span(), fanin::sum<double>{}) == 499500.0;
+  fanin::buffer<double, fanin::cuda> sums(gpu, 10);
+  fanin::reduce_into(sums.data(), gpu, fanin::rows(fanin::view<const double, 2>(device.data(), {10, 100})),
+                     fanin::sum<double>{});
+  std::vector<double> of_rows(10);
+  sums.copy_to(of_rows);
+  return of_rows[9] == 94950.0 && fanin::reduce(gpu, device.span(), fanin::sum<double>{}) == 499500.0;
 }
 #endif
 

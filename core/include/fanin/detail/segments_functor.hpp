@@ -70,6 +70,15 @@ struct segments_functor {
   }
 };
 
+/// The element of an index; which segment it is in does not matter.
+template <class T>
+struct value_of_segment {
+  const T* data;
+  std::int64_t stride;
+
+  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k * stride]; }
+};
+
 /// Calls use(row, place) for the segments begin .. end - 1.
 template <class F, class Offset, class Use>
 constexpr void for_rows(const segments_functor<F, Offset>& all, std::int64_t begin, std::int64_t end, const Use& use) {

@@ -132,12 +132,16 @@ struct cuda_backend : cuda_calls {
                                [[maybe_unused]] const Put& put, [[maybe_unused]] const All& all,
                                [[maybe_unused]] const Composite& c) {
     check_default_strategy();
+    if constexpr (is_precompiled_for<Put, All, Composite>) {
+      in_library_for<All, Composite>::reduce_into(handle, label, put, all, c);
+    } else {
 #if defined(__CUDACC__)
-    check_device_functor<All>();
-    reduce_many_ordered(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
+      check_device_functor<All>();
+      reduce_many_ordered(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
 #else
-    refuse_functor<typename All::functor_type>();
+      refuse_many<typename All::functor_type>();
 #endif
+    }
   }
 
   template <class Put, class All, class Composite>
@@ -145,13 +149,17 @@ struct cuda_backend : cuda_calls {
                                          [[maybe_unused]] const Put& put, [[maybe_unused]] const All& all,
                                          [[maybe_unused]] const Composite& c) {
     check_default_strategy();
+    if constexpr (is_precompiled_for<Put, All, Composite>) {
+      return in_library_for<All, Composite>::reduce_async(handle, label, put, all, c);
+    } else {
 #if defined(__CUDACC__)
-    check_device_functor<All>();
-    return reduce_many_pending(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
+      check_device_functor<All>();
+      return reduce_many_pending(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
 #else
-    refuse_functor<typename All::functor_type>();
-    return {};
+      refuse_many<typename All::functor_type>();
+      return {};
 #endif
+    }
   }
 
   template <class Put, class Runs, class Composite>
@@ -226,6 +234,9 @@ struct cuda_backend : cuda_calls {
       std::is_same_v<T, typename Composite::template reducer_type<0>::value_type>;
   template <class Composite>
   using in_library = cuda_span_reduction<typename Composite::template reducer_type<0>>;
+  template <class All, class Composite>
+  using in_library_for =
+      cuda_many_reduction<typename Composite::template reducer_type<0>, typename rows_in_library<All>::type>;
 
   static constexpr void check_default_strategy() {
     static_assert(std::is_same_v<Strategy, cuda_strategy::one_pass>,
@@ -245,6 +256,18 @@ struct cuda_backend : cuda_calls {
                   "fanin: this reduction is not among the precompiled ones (one built-in reducer "
                   "over its own value type, default strategy) and needs a CUDA compiler: give this "
                   "file's target the CMake function fanin_target(<target>)");
+  }
+  template <class F>
+  static constexpr void refuse_many() {
+    if constexpr (is_data<F>) {
+      static_assert(dependent_false<F>,
+                    "fanin: this reduction is not among the precompiled ones (sum, min, max, min_loc, max_loc or "
+                    "exact_sum, one of them, of float or double over its own value type: rows and columns of an array "
+                    "of two dimensions, segments by 32-bit offsets) and needs a CUDA compiler: give this file's target "
+                    "the CMake function fanin_target(<target>)");
+    } else {
+      refuse_functor<F>();
+    }
   }
 };
 
