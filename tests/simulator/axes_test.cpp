@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
@@ -13,6 +15,7 @@
 
 #include "cuda/segment_lanes.hpp"
 #include "simulator/simulated.hpp"
+#include "support/functors.hpp"
 
 // The contract of many results, on the simulated device.
 #include "contract/arrays_of_many.hpp"
@@ -101,6 +104,40 @@ TEST(indices, values_of_md_range) {
     expect_sum_of_box<fanin::iterate::left, 2>(gpu, {n, 20'000 / n});
     expect_sum_of_box<fanin::iterate::right, 3>(gpu, {3, 7'000 / n + 1, n});
     expect_sum_of_box<fanin::iterate::left, 3>(gpu, {n, 7'000 / n + 1, 3});
+  }
+}
+
+/// Rows and columns in one tile or several, of one piece or many, which blocks of the same launch join or of another;
+/// and counters that are 0 again, for a call that counts with them, too.
+TEST(tiles, join_their_pieces) {
+  constexpr fanin::sum<std::int64_t> sum;
+  using by_tickets =
+      fanin::cuda_strategy::finished_by<fanin::cuda_strategy::shuffle, fanin::cuda_stage::grid::last_block>;
+  std::set<std::string> seen;
+  for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3'001, 2}, {1'600, 100}, {2, 17'000}}) {
+    simulator::schedule how(static_cast<std::uint64_t>(n));
+    how.multiprocessors = 24;
+    simulator::begin(how);
+    const fanin::cuda gpu;
+    const value_at_indices<2> f;
+    for (int call = 0; call < 2; ++call) {
+      std::vector<std::int64_t> of_rows(static_cast<std::size_t>(n), -1);
+      std::vector<std::int64_t> of_columns(static_cast<std::size_t>(m), -1);
+      fanin::parallel_reduce_into(of_rows.data(), fanin::rows(gpu, n, m), f, sum);
+      seen.insert(std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches));
+      fanin::parallel_reduce_into(of_columns.data(), fanin::columns(gpu, n, m), f, sum);
+      seen.insert(std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches));
+      EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu.with<by_tickets>(), n), index_itself{}, sum), n * (n - 1) / 2);
+      for (std::int64_t i = 0; i < n; ++i) {
+        EXPECT_EQ(of_rows[static_cast<std::size_t>(i)], 1'000 * i * m + m * (m - 1) / 2) << "row " << i;
+      }
+      for (std::int64_t j = 0; j < m; ++j) {
+        EXPECT_EQ(of_columns[static_cast<std::size_t>(j)], 500 * n * (n - 1) + j * n) << "column " << j;
+      }
+    }
+  }
+  for (const char* const launched : {"rows by tiles, 1", "columns by tiles, 1", "columns by tiles, 2"}) {
+    EXPECT_TRUE(seen.contains(launched)) << launched;
   }
 }
 

@@ -18,9 +18,9 @@
 
 namespace fanin::detail {
 
-/// A device block with a counter in front of the partial results.
+/// A device block with counters in front of the partial results.
 struct workspace_block {
-  static constexpr std::size_t header = 256;
+  static constexpr std::size_t header = workspace_memory::counters * sizeof(unsigned);
 
   std::uint64_t context = 0;  ///< whose memory it is, and with which that dies
   void* memory = nullptr;

@@ -62,12 +62,14 @@ struct cuda_handle {
   cuda_tuning tuning = {};
 };
 
-/// One device block that a launch combines in: partial results, and a counter, which both start as zeros. last_block
-/// leaves the counter, a ticket, at 0; watching_block counts launches in it.
+/// One device block that a launch combines in: partial results, and counters, which start as zeros. last_block leaves
+/// the first, a ticket, at 0, and so are others left; watching_block counts launches in it.
 struct workspace_memory {
+  static constexpr int counters = 256;
+
   void* partials = nullptr;
   std::size_t partial_bytes = 0;
-  unsigned* counter = nullptr;
+  unsigned* counter = nullptr;  ///< the first
 };
 
 /// Where a kernel leaves a result for the host: memory of the host that the device writes to. Each 64-bit word holds

@@ -16,6 +16,7 @@
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 
 /// The split of many results: which threads work on which of them. The functor of all rows, `all`, is
@@ -220,18 +221,51 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
   __syncthreads();
 }
 
+/// What a tile's threads hold of its rows' pieces, partials[piece * rows + row], each of those of its part.
+template <class Composite>
+__device__ void gather_pieces(const Composite& c, typename Composite::accumulator_type& value,
+                              const typename Composite::accumulator_type* partials, std::int64_t rows, int pieces,
+                              const place_in_tile& self) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr int at_once = std::clamp(static_cast<int>(64 / sizeof(accumulator)), 1, 8);
+  const int step = static_cast<int>(self.parts);
+  int piece = static_cast<int>(self.part);
+#pragma unroll 1
+  for (; pieces - piece > (at_once - 1) * step; piece += at_once * step) {
+    accumulator partial[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) load_from_other_block(partial[k], partials + (piece + k * step) * rows);
+    all_loads_first();
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) c.join(value, partial[k]);
+  }
+#pragma unroll 1
+  for (; piece < pieces; piece += step) {
+    accumulator partial;
+    load_from_other_block(partial, partials + piece * rows);
+    c.join(value, partial);
+  }
+}
+
+struct memory_of_tiles {
+  unsigned is_last;
+};
+
 /// A tile is `width` neighbouring rows: for rows that lie across each other in memory, as columns do; for short ones
 /// that lie along it though their range does not say so; and, one row wide, for long ones. A block's piece of them is
-/// their result, or goes to partials[piece * rows + row].
+/// their result, or goes to partials[piece * rows + row], and then the block that comes last to a tile, of which
+/// `arrived` has a counter for each, joins its pieces in their order; unless another launch does (null).
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
-                         typename Composite::accumulator_type* partials) {
+                         typename Composite::accumulator_type* partials, unsigned* arrived) {
   const place_in_tile self(share.width, share.is_along);
+  auto& block = object_of_block<memory_of_tiles>();
   const std::int64_t tiles = (all.results - 1) / share.width + 1;
   for (std::int64_t task = blockIdx.x; task < tiles * share.pieces; task += gridDim.x) {
     const std::int64_t piece = task / tiles;
-    const std::int64_t row = (task - piece * tiles) * share.width + self.column;
+    const std::int64_t tile = task - piece * tiles;
+    const std::int64_t row = tile * share.width + self.column;
     const bool has_row = row < all.results && self.has_part(share.width);
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : 0);
     typename Composite::accumulator_type value = c.identity();
@@ -242,13 +276,18 @@ __global__ void __launch_bounds__(256)
                                                     static_cast<std::int64_t>(self.parts), until);
     }
     combine_tile(c, value, memory_of_launch(), self, share.width);
-    if (has_row && self.part == 0) {
-      if (share.pieces == 1) {
-        put.put(row, c.at(place).result(value));
-      } else {
-        partials[piece * all.results + row] = value;
-      }
+    if (share.pieces > 1) {
+      if (has_row && self.part == 0) partials[piece * all.results + row] = value;
+      if (arrived == nullptr) continue;
+      __syncthreads();
+      if (threadIdx.x == 0) draw_ticket(arrived + tile, static_cast<unsigned>(share.pieces), block.is_last);
+      __syncthreads();
+      if (block.is_last == 0) continue;
+      value = c.identity();
+      if (has_row) gather_pieces(c, value, partials + row, all.results, share.pieces, self);
+      combine_tile(c, value, memory_of_launch(), self, share.width);
     }
+    if (has_row && self.part == 0) put.put(row, c.at(place).result(value));
   }
 }
 
@@ -263,12 +302,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t row = tile * share.width + self.column;
     const bool has_row = row < all.results && self.has_part(share.width);
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) {
-#pragma unroll 4
-      for (std::int64_t piece = self.part; piece < share.pieces; piece += self.parts) {
-        c.join(value, partials[piece * all.results + row]);
-      }
-    }
+    if (has_row) gather_pieces(c, value, partials + row, all.results, share.pieces, self);
     combine_tile(c, value, memory_of_launch(), self, share.width);
     if (has_row && self.part == 0) put.put(row, c.at(all.place(row)).result(value));
   }
