@@ -12,7 +12,7 @@ tools=(g++:g++ cmake:cmake ninja:ninja-build python3:python3)
 build_libraries=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libcli11-dev libfmt-dev
   nlohmann-json3-dev libzip-dev libboost-context-dev)
 ranks=(libopenmpi-dev mpirun:openmpi-bin) # of fanin::mpi, in test.sh
-check_tools=(clang++:clang libclang-rt-14-dev libomp-dev valgrind:valgrind pkg-config:pkg-config)
+check_tools=(clang++:clang ld.lld:lld libclang-rt-14-dev libomp-dev valgrind:valgrind pkg-config:pkg-config)
 browser=(chromium-headless-shell:chromium-headless-shell) # in which the report's page is tested
 
 say() { printf '%s\n' "$*"; }

@@ -8,12 +8,14 @@ if(FANIN_PYTHON)
     set_tests_properties(${name} PROPERTIES LABELS perf TIMEOUT 600 COST 20)
   endfunction()
   fanin_add_program_test(perf_program Options Json)
-  fanin_add_program_test(perf_baseline Baseline)
-  add_test(NAME perf_shapes_input COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/shapes_input_test.py"
-                                          "$<TARGET_FILE:fanin_perf_shapes>")
-  set_tests_properties(perf_shapes_input PROPERTIES LABELS perf)
-  # Not beside others: it compares times.
-  set_tests_properties(perf_baseline PROPERTIES RUN_SERIAL ON)
+  if(NOT FANIN_CUDA_COMPILED_ONLY) # the host's part, which a configuration without CUDA has
+    fanin_add_program_test(perf_baseline Baseline)
+    add_test(NAME perf_shapes_input COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/shapes_input_test.py"
+                                            "$<TARGET_FILE:fanin_perf_shapes>")
+    set_tests_properties(perf_shapes_input PROPERTIES LABELS perf)
+    # Not beside others: it compares times.
+    set_tests_properties(perf_baseline PROPERTIES RUN_SERIAL ON)
+  endif()
 endif()
 
 # On a GPU machine all libraries; its exit code says whether they are right.
@@ -35,9 +37,6 @@ if(NOT FANIN_WITH_HOST_TESTS)
   return()
 endif()
 
-if(FANIN_SANITIZE) # it fills and sums millions of values
-  set_source_files_properties(runner_test.cpp between_test.cpp PROPERTIES COMPILE_OPTIONS -Og SKIP_PRECOMPILE_HEADERS ON)
-endif()
 find_package(nlohmann_json REQUIRED)
 fanin_add_test(
   perf_harness
@@ -46,8 +45,8 @@ fanin_add_test(
   LABELS perf
   COST 20)
 
-# Of Python and JavaScript: a sanitizer sees nothing of them.
-if(FANIN_PYTHON AND NOT FANIN_SANITIZE)
+# Of Python and JavaScript.
+if(FANIN_PYTHON)
   add_test(NAME perf_shapes_pytorch COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/shapes_pytorch_test.py"
                                             "${PROJECT_SOURCE_DIR}/perf/shapes")
   add_test(NAME perf_report COMMAND "${FANIN_PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/report_test.py"
