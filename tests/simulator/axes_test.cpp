@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
@@ -114,9 +113,16 @@ TEST(tiles, join_their_pieces) {
   using by_tickets =
       fanin::cuda_strategy::finished_by<fanin::cuda_strategy::shuffle, fanin::cuda_stage::grid::last_block>;
   std::set<std::string> seen;
-  for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{3'001, 2}, {1'600, 100}, {2, 17'000}}) {
+  struct shape {
+    std::int64_t n;
+    std::int64_t m;
+    int multiprocessors;
+  };
+  // Of 100 columns 30 pieces, 15 a thread, and 48.
+  for (const auto& [n, m, multiprocessors] :
+       {shape{3'001, 2, 24}, {1'600, 100, 15}, {1'600, 100, 24}, {2, 17'000, 24}}) {
     simulator::schedule how(static_cast<std::uint64_t>(n));
-    how.multiprocessors = 24;
+    how.multiprocessors = multiprocessors;
     simulator::begin(how);
     const fanin::cuda gpu;
     const value_at_indices<2> f;
