@@ -8,8 +8,8 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU; where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
-  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, and over every
-             row with every grid stage
+  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every row
+             with every grid stage, over calls with many results and over what is precompiled
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
   perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
              one for this GPU and host; something that is slower fails
@@ -123,7 +123,7 @@ no_tests() {
 }
 
 run_sanitizer() {
-  local tool=$1 log=$2 program=$build/tests/cuda/$3 status=0
+  local tool=$1 log=$2 program=$build/tests/$3 status=0
   shift 3
   if ! command -v compute-sanitizer >/dev/null; then
     check_note="there is no compute-sanitizer on PATH or in /usr/local/cuda/bin"
@@ -146,10 +146,15 @@ sanitizer_stage() {
   local tool
   for tool in memcheck racecheck synccheck initcheck; do
     local log=$logs/gpu-check-$tool.log
-    check "$tool" "$log" run_sanitizer "$tool" "$log" cuda_sanitizer_test
+    check "$tool" "$log" run_sanitizer "$tool" "$log" cuda/cuda_sanitizer_test
     log=$logs/gpu-check-$tool-pairs.log
-    check "$tool, rows and grid stages" "$log" run_sanitizer "$tool" "$log" cuda_catalogue_test \
+    check "$tool, rows and grid stages" "$log" run_sanitizer "$tool" "$log" cuda/cuda_catalogue_test \
       '--gtest_filter=*other_grid_stages*'
+    log=$logs/gpu-check-$tool-many.log
+    check "$tool, many results" "$log" run_sanitizer "$tool" "$log" contract/contract_cuda \
+      '--gtest_filter=axes*:arrays_of_many*:segments*:runs*:finished*'
+    log=$logs/gpu-check-$tool-precompiled.log
+    check "$tool, precompiled" "$log" run_sanitizer "$tool" "$log" cuda/cuda_cpp_unit_test '--gtest_filter=*precompiled*'
   done
 }
 

@@ -66,6 +66,10 @@ TYPED_TEST(cuda_precompiled, every_reducer) {
     if constexpr (std::integral<TypeParam>) {
       expect_as_serial<fanin::band<TypeParam>>(gpu, host, x, "band");
       expect_as_serial<fanin::bor<TypeParam>>(gpu, host, x, "bor");
+    } else {
+      const auto drawn = make_data<TypeParam>(data::random_signed, n);
+      expect_as_serial<fanin::exact_sum<TypeParam>>(gpu, drawn, placed<TypeParam, fanin::cuda>(gpu, drawn),
+                                                    "exact_sum");
     }
   }
 }
@@ -78,9 +82,11 @@ TYPED_TEST_SUITE(cuda_precompiled_shapes, shapes_types);
 /// Arrays with a result for each row or segment, on the device and as serial has them.
 template <class T>
 struct arrays_of_many {
+  explicit arrays_of_many(data kind) : host(make_data<T>(kind, 6000)), x(gpu, host, 1) {}
+
   fanin::cuda gpu;
-  std::vector<T> host = make_data<T>(data::whole_numbers, 6000);
-  placed<T, fanin::cuda> x{gpu, host, 1};
+  std::vector<T> host;
+  placed<T, fanin::cuda> x;
   std::vector<std::int32_t> offsets = {0, 0, 1, 30, 200, 200, 6000};
   placed<std::int32_t, fanin::cuda> device_offsets{gpu, offsets};
 
@@ -91,65 +97,65 @@ struct arrays_of_many {
     return {from, {rows, columns / 2}, {columns, 2}};
   }
 
-  /// By _into and by _async, at a destination with gaps, too.
+  /// At every second place of a destination, by _into and by _async; nothing is written between them.
   template <class Reducer, class Of>
-  void expect_as_serial(const Of& of, std::int64_t count, const std::string& name) {
+  void expect_as_serial(const Of& of, std::int64_t count) {
     using result = fanin::reducer_result_t<Reducer>;
-    SCOPED_TRACE(name);
     std::vector<result> expected(static_cast<std::size_t>(count));
     fanin::reduce_into(expected.data(), fanin::serial{}, of(host.data(), offsets.data()), Reducer{});
-    fanin::buffer<result, fanin::cuda> out(gpu, 2 * count);
-    fanin::reduce_into("labelled", out.data(), gpu, of(x.data(), device_offsets.data()), Reducer{});
-    std::vector<result> got(2 * expected.size());
-    out.copy_to(got);
-    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(is_same(got[k], expected[k])) << k;
-    fanin::reduce_async(fanin::view<result, 1>(out.data(), {count}, {2}), gpu, of(x.data(), device_offsets.data()),
-                        Reducer{})
-        .get();
-    out.copy_to(got);
-    for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(is_same(got[2 * k], expected[k])) << k;
+    const std::vector<result> untouched(2 * expected.size());
+    fanin::buffer<result, fanin::cuda> memory(gpu, untouched.size());
+    const fanin::view<result, 1> out(memory.data(), {count}, {2});
+    for (const bool later : {false, true}) {
+      memory.copy_from(untouched);
+      if (later) {
+        fanin::reduce_async(out, gpu, of(x.data(), device_offsets.data()), Reducer{}).get();
+      } else {
+        fanin::reduce_into("labelled", out, gpu, of(x.data(), device_offsets.data()), Reducer{});
+      }
+      std::vector<result> got(untouched.size());
+      memory.copy_to(got);
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        EXPECT_TRUE(is_same(got[2 * k], expected[k])) << (later ? "_async, " : "_into, ") << k;
+        EXPECT_TRUE(is_same(got[2 * k + 1], untouched[2 * k + 1])) << "behind " << k;
+      }
+    }
   }
 
   template <class Reducer>
-  void expect_all_as_serial(const std::string& name) {
+  void expect_all_as_serial(const Reducer&, int number) {
+    SCOPED_TRACE("reducer " + std::to_string(number) + " of the list");
     for (const std::int64_t n : {2, 75, 3000}) {
       for (const int layout : {0, 1, 2}) {
         const std::int64_t m = 6000 / n;
-        const std::int64_t left = layout == 2 ? m / 2 : m;
-        const std::string shape =
-            name + " of " + std::to_string(n) + " x " + std::to_string(m) + ", layout " + std::to_string(layout);
-        expect_as_serial<Reducer>(
-            [&](const T* from, const std::int32_t*) { return fanin::rows(matrix(from, n, m, layout)); }, n, shape);
-        expect_as_serial<Reducer>(
-            [&](const T* from, const std::int32_t*) { return fanin::columns(matrix(from, n, m, layout)); }, left,
-            "columns: " + shape);
+        SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(m) + ", layout " + std::to_string(layout));
+        const auto of = [&](const T* from) { return matrix(from, n, m, layout); };
+        expect_as_serial<Reducer>([&](const T* from, auto) { return fanin::rows(of(from)); }, n);
+        expect_as_serial<Reducer>([&](const T* from, auto) { return fanin::columns(of(from)); },
+                                  of(host.data()).extent(1));
       }
     }
+    SCOPED_TRACE("segments");
     const auto segments = [&](const T* from, const std::int32_t* at) {
       return fanin::segments(std::span(from, host.size()), std::span(at, offsets.size()));
     };
-    expect_as_serial<Reducer>(segments, std::ssize(offsets) - 1, name + " of segments");
+    expect_as_serial<Reducer>(segments, std::ssize(offsets) - 1);
+  }
+
+  template <class... Reducer>
+  void expect_each_as_serial(const Reducer&... reducers) {
+    int number = 0;
+    (expect_all_as_serial(reducers, ++number), ...);
   }
 };
 
 TYPED_TEST(cuda_precompiled_shapes, every_reducer) {
-  arrays_of_many<TypeParam> arrays;
-  arrays.template expect_all_as_serial<fanin::sum<TypeParam>>("sum");
-  arrays.template expect_all_as_serial<fanin::min<TypeParam>>("min");
-  arrays.template expect_all_as_serial<fanin::max<TypeParam>>("max");
-  arrays.template expect_all_as_serial<fanin::min_loc<TypeParam>>("min_loc");
-  arrays.template expect_all_as_serial<fanin::max_loc<TypeParam>>("max_loc");
-  arrays.template expect_all_as_serial<fanin::exact_sum<TypeParam>>("exact_sum");
-}
-
-TYPED_TEST(cuda_precompiled_shapes, exact_sums_of_spans) {
-  fanin::cuda gpu;
-  for (const std::size_t n : few_sizes()) {
-    SCOPED_TRACE("n = " + std::to_string(n));
-    const auto host = make_data<TypeParam>(data::random_signed, n);
-    const placed<TypeParam, fanin::cuda> x(gpu, host, 1);
-    expect_as_serial<fanin::exact_sum<TypeParam>>(gpu, host, x, "exact_sum");
-  }
+  using T = TypeParam;
+  // Sums of whole numbers are exact, so that serial's bits are the only right ones; of others only exact sums are.
+  arrays_of_many<T>(data::whole_numbers).expect_each_as_serial(fanin::sum<T>{});
+  arrays_of_many<T>(data::random_signed)
+      .expect_each_as_serial(fanin::min<T>{}, fanin::max<T>{}, fanin::min_loc<T>{}, fanin::max_loc<T>{},
+                             fanin::exact_sum<T>{});
 }
 
 /// Buffers, copies and refusals need no CUDA compiler either.

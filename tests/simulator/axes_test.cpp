@@ -107,9 +107,11 @@ TEST(indices, values_of_md_range) {
 }
 
 /// Rows and columns in one tile or several, of one piece or many, which blocks of the same launch join or of another;
-/// and counters that are 0 again, for a call that counts with them, too.
+/// and counters that are 0 again, for a call that counts with them, too. The least, beside the sum, tells zeros that
+/// are no piece.
 TEST(tiles, join_their_pieces) {
   constexpr fanin::sum<std::int64_t> sum;
+  using both = fanin::tuple<std::int64_t, std::int64_t>;
   using by_tickets =
       fanin::cuda_strategy::finished_by<fanin::cuda_strategy::shuffle, fanin::cuda_stage::grid::last_block>;
   std::set<std::string> seen;
@@ -125,20 +127,22 @@ TEST(tiles, join_their_pieces) {
     how.multiprocessors = multiprocessors;
     simulator::begin(how);
     const fanin::cuda gpu;
-    const value_at_indices<2> f;
+    const auto reduce = [&](std::vector<both>& out, const auto& range) {
+      fanin::parallel_reduce_into(out.data(), range, value_at_indices<2>{}, sum, fanin::min<std::int64_t>{});
+      seen.insert(std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches));
+    };
     for (int call = 0; call < 2; ++call) {
-      std::vector<std::int64_t> of_rows(static_cast<std::size_t>(n), -1);
-      std::vector<std::int64_t> of_columns(static_cast<std::size_t>(m), -1);
-      fanin::parallel_reduce_into(of_rows.data(), fanin::rows(gpu, n, m), f, sum);
-      seen.insert(std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches));
-      fanin::parallel_reduce_into(of_columns.data(), fanin::columns(gpu, n, m), f, sum);
-      seen.insert(std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches));
+      std::vector<both> of_rows(static_cast<std::size_t>(n), both{-1, -1});
+      std::vector<both> of_columns(static_cast<std::size_t>(m), both{-1, -1});
+      reduce(of_rows, fanin::rows(gpu, n, m));
+      reduce(of_columns, fanin::columns(gpu, n, m));
       EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu.with<by_tickets>(), n), index_itself{}, sum), n * (n - 1) / 2);
       for (std::int64_t i = 0; i < n; ++i) {
-        EXPECT_EQ(of_rows[static_cast<std::size_t>(i)], 1'000 * i * m + m * (m - 1) / 2) << "row " << i;
+        EXPECT_EQ(of_rows[static_cast<std::size_t>(i)], (both{1'000 * i * m + m * (m - 1) / 2, 1'000 * i}))
+            << "row " << i;
       }
       for (std::int64_t j = 0; j < m; ++j) {
-        EXPECT_EQ(of_columns[static_cast<std::size_t>(j)], 500 * n * (n - 1) + j * n) << "column " << j;
+        EXPECT_EQ(of_columns[static_cast<std::size_t>(j)], (both{500 * n * (n - 1) + j * n, j})) << "column " << j;
       }
     }
   }

@@ -126,7 +126,7 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
                     bool is_along) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::int64_t elements_of_piece = 16;  // of a thread, at the least
-  constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth a second launch
+  constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth joining
   constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
   constexpr std::int64_t pieces_of_thread = 16;   // that it joins at the most; more are another launch's
   constexpr unsigned joined_at_once = 8;          // rows, by that
