@@ -16,6 +16,7 @@
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 
@@ -28,18 +29,32 @@ template <class All>
 inline constexpr std::size_t words_of<axes_row<All>> =
     words_beside_extents<words_of<typename axes_row<All>::functor_type>, axes_row<All>::axes::rank>;
 
-/// How many of a row's elements a thread has in flight.
 template <class All>
-inline constexpr int elements_of_row_in_flight =
-    units_in_flight<index_source<axes_row<const All&>>>(cuda_strategy::one_pass::recipe, false);
+using source_in_rows = index_source<axes_row<const All&>>;
+
+/// How many of a row's elements a thread has in flight: 64 bytes of one array.
+template <class Source>
+inline constexpr int elements_of_row_in_flight = [] {
+  constexpr bool is_small = Source::value_size > 0 && Source::value_size <= sizeof(float);
+  return elements_in_flight<Source>((is_small ? 2 : 1) * cuda_strategy::one_pass::recipe.elements);
+}();
 /// The same of lanes that share a row, and how many short rows they work on at once, with an element of each in flight:
 /// with eight the kernel's registers let half of the threads run (121 us instead of 72 for 2^26 floats in rows of 64,
 /// on an H200).
 template <class All>
-inline constexpr int elements_of_lane_in_flight = std::min(elements_of_row_in_flight<All>, 4);
+inline constexpr int elements_of_lane_in_flight = std::min(elements_of_row_in_flight<source_in_rows<All>>, 4);
 template <class All, class Composite>
 inline constexpr int rows_in_flight =
     std::clamp(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1, elements_of_lane_in_flight<All>);
+
+/// Whether what a thread holds of a row are so few registers that the kernel says how many it may use (Blocks of a
+/// multiprocessor, else 0: that is the compiler's affair). It otherwise saves some, and folds between loads to do so.
+template <class Source, class Composite, int Blocks>
+inline constexpr int blocks_if_few_registers = Source::words == 1 && Source::value_size > 0 &&
+                                                       Source::value_size <= 8 &&
+                                                       sizeof(typename Composite::accumulator_type) <= 8
+                                                   ? Blocks
+                                                   : 0;
 
 /// A row's elements, numbered from 0.
 template <class Row>
@@ -54,7 +69,7 @@ __device__ void gather_of_row(const All& all, const md_index<All::axes::left_ran
                               std::int64_t count) {
   const auto source = source_of_row(all.row(place));
   auto state = c.begin(value);
-  gather_in_steps<Elements>(source, c, state, mine, step, count);
+  gather_in_rounds<Elements>(source, c, state, mine, step, count);
   c.finish(state, value);
 }
 
@@ -64,7 +79,7 @@ template <class All, class Composite, int... R>
 __device__ void gather_of_rows(const All& all, const Composite& c, typename Composite::accumulator_type* value,
                                std::int64_t row, std::int64_t row_step, std::int64_t mine, std::int64_t step,
                                std::integer_sequence<int, R...>) {
-  using source = index_source<axes_row<const All&>>;
+  using source = source_in_rows<All>;
   const source rows[] = {source_of_row(all.row(all.place(row + R * row_step)))...};
   typename Composite::state_type state[] = {c.begin(value[R])...};
 #pragma unroll 1
@@ -84,8 +99,9 @@ __device__ void gather_of_rows(const All& all, const Composite& c, typename Comp
 /// the other. Groups work on Rows of them at once, where is_crowded says that there are so many.
 /// Blocks of whole warps; no memory, no barriers.
 template <int Rows, class All, class Composite, class Put>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, (blocks_if_few_registers<source_in_rows<All>, Composite, 6>))
     rows_by_lanes_kernel(const All all, const Composite c, const Put put, unsigned log_lanes, bool is_crowded) {
+  wait_for_grid_before();
   const unsigned lanes = 1u << log_lanes;
   const unsigned lane = threadIdx.x & (lanes - 1);
   const std::int64_t groups = blockDim.x >> log_lanes;
@@ -130,6 +146,7 @@ __global__ void __launch_bounds__(256)
 /// on an H200, where groups of one lane took 104.
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256) rows_by_threads_kernel(const All all, const Composite c, const Put put) {
+  wait_for_grid_before();
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
 #pragma unroll 1
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; row < all.results;
@@ -167,6 +184,7 @@ __device__ void reduce_row_by_block(const Row& elements, std::int64_t row, const
 /// A block a row.
 template <class Strategy, class All, class Composite, class Put>
 __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const Composite c, const Put put) {
+  wait_for_grid_before();
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   for (std::int64_t row = blockIdx.x; row < all.results; row += gridDim.x) {
@@ -176,7 +194,7 @@ __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const
 
 /// Which threads of a block work on which of its rows: `width` rows beside each other, and the block's other threads on
 /// other elements of the same ones. Neighbouring threads are on neighbouring rows, or, `is_along`, on neighbouring
-/// elements of a row. `pieces` blocks share the elements of a row.
+/// elements of a row, a power of two up to a warp where there are several. `pieces` blocks share the elements of a row.
 struct tiles_share {
   unsigned width;
   bool is_along;
@@ -186,13 +204,15 @@ struct tiles_share {
 
 /// Where a thread stands in a tile: a column of it, and a part of each of them. Threads behind the last part have none.
 struct place_in_tile {
+  bool is_along;
   unsigned parts;
   unsigned column;
   unsigned part;
   unsigned number;  ///< of a tile's threads, one part behind the other
 
-  __device__ place_in_tile(unsigned width, bool is_along)
-      : parts{blockDim.x / width},
+  __device__ place_in_tile(unsigned width, bool along)
+      : is_along{along},
+        parts{blockDim.x / width},
         column{is_along ? threadIdx.x / parts : threadIdx.x % width},
         part{is_along ? threadIdx.x % parts : threadIdx.x / width},
         number{part * width + column} {}
@@ -207,6 +227,8 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
   auto* const of_thread = static_cast<typename Composite::accumulator_type*>(memory);
   if (width == 1) {
     combine_by_warp_shuffle(c, value, of_thread);
+  } else if (self.is_along) {
+    join_lanes(c, value, self.parts);
   } else if (self.parts > 1) {
     of_thread[self.number] = value;
     __syncthreads();
@@ -247,6 +269,7 @@ __device__ void gather_pieces(const Composite& c, typename Composite::accumulato
   }
 }
 
+inline constexpr int most_threads_of_tile = 512;
 struct memory_of_tiles {
   unsigned is_last;
 };
@@ -256,9 +279,10 @@ struct memory_of_tiles {
 /// their result, or goes to partials[piece * rows + row], and then the block that comes last to a tile, of which
 /// `arrived` has a counter for each, joins its pieces in their order; unless another launch does (null).
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(most_threads_of_tile, (blocks_if_few_registers<source_in_rows<All>, Composite, 1>))
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
                          typename Composite::accumulator_type* partials, unsigned* arrived) {
+  wait_for_grid_before();
   const place_in_tile self(share.width, share.is_along);
   auto& block = object_of_block<memory_of_tiles>();
   const std::int64_t tiles = (all.results - 1) / share.width + 1;
@@ -272,8 +296,8 @@ __global__ void __launch_bounds__(256)
     const std::int64_t from = piece * share.elements_of_piece;
     const std::int64_t until = all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
     if (has_row) {
-      gather_of_row<elements_of_row_in_flight<All>>(all, place, c, value, from + self.part,
-                                                    static_cast<std::int64_t>(self.parts), until);
+      gather_of_row<elements_of_row_in_flight<source_in_rows<All>>>(all, place, c, value, from + self.part,
+                                                                    static_cast<std::int64_t>(self.parts), until);
     }
     combine_tile(c, value, memory_of_launch(), self, share.width);
     if (share.pieces > 1) {
@@ -296,6 +320,7 @@ template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
     join_pieces_kernel(const All all, const Composite c, const Put put, const tiles_share share,
                        const typename Composite::accumulator_type* partials) {
+  wait_for_grid_before();
   const place_in_tile self(share.width, false);
   const std::int64_t tiles = (all.results - 1) / share.width + 1;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {

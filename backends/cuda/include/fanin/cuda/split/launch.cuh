@@ -27,16 +27,25 @@ template <class Composite>
 inline constexpr bool splits_by_threads =
     !Composite::has_any_spill && is_passed_by_value<Composite> && sizeof(typename Composite::accumulator_type) <= 128;
 
-/// The most blocks that work at once, of up to `blocks`.
+/// Completes a plan of which the kernel and its block are known: how many blocks work at once (largest_grid), and that
+/// it may start early, since every kernel of a split waits for the grid before it. `Key` is facts_of's.
 template <class Composite, class... Key>
-int blocks_at_once(const cuda_session& session, const cuda_plan& plan, std::int64_t blocks) {
+cuda_plan complete_plan(const cuda_session& session, const cuda_tuning& tuning, cuda_plan plan) {
   const cuda_kernel_facts facts = facts_of<Key..., Composite>(session, plan);
   check_fits<cuda_strategy::one_pass, Composite>(facts, plan.launch);
-  return static_cast<int>(
-      std::min<std::int64_t>(blocks, std::int64_t{facts.resident_blocks} * session.multiprocessors()));
+  plan.options.can_start_early = facts.starts_early;
+  plan.options.early_start = tuning.early_start;
+  plan.largest_grid = facts.resident_blocks * session.multiprocessors();
+  return plan;
+}
+
+/// As many blocks, up to those that work at once.
+inline int blocks_at_once(const cuda_plan& plan, std::int64_t blocks) {
+  return static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
 }
 
 struct by_lanes;
+struct by_threads;
 struct by_block;
 struct by_tiles;
 struct by_joined_pieces;
@@ -56,7 +65,8 @@ inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int6
 }
 
 template <class Put, class All, class Composite>
-void split_by_lanes(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned log_lanes) {
+void split_by_lanes(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                    const Composite& c, unsigned log_lanes) {
   cuda_plan plan;
   plan.launch.strategy = "rows by lanes";
   plan.launch.block_size = threads_of_split;
@@ -68,18 +78,21 @@ void split_by_lanes(cuda_session& session, const Put& put, const All& all, const
                           all.results >= 2 * several * groups * session.multiprocessors();
   plan.kernel = kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
-  plan.launch.grid_size = blocks_at_once<Composite, by_lanes, All, Put>(session, plan, blocks);
+  plan = complete_plan<Composite, by_lanes, All, Put>(session, tuning, plan);
+  plan.launch.grid_size = blocks_at_once(plan, blocks);
   void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
 
 template <class Put, class All, class Composite>
-void split_by_threads(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+void split_by_threads(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                      const Composite& c) {
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_threads_kernel<All, Composite, Put>);
   plan.launch.strategy = "columns by threads";
   plan.launch.block_size = threads_of_split;
+  plan = complete_plan<Composite, by_threads, All, Put>(session, tuning, plan);
   plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, (all.results - 1) / threads_of_split + 1));
   void* arguments[] = {argument(all), argument(c), argument(put)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
@@ -88,8 +101,8 @@ void split_by_threads(cuda_session& session, const Put& put, const All& all, con
 
 /// Of a kernel that has a block a row, for `blocks` of them, of up to `count` elements where that is known.
 template <class Composite, class... Key>
-cuda_plan plan_by_block(const cuda_session& session, const void* kernel, const char* name, std::int64_t blocks,
-                        std::int64_t count) {
+cuda_plan plan_by_block(const cuda_session& session, const cuda_tuning& tuning, const void* kernel, const char* name,
+                        std::int64_t blocks, std::int64_t count) {
   using strategy = alone<cuda_strategy::one_pass>;
   using one = typename Composite::one_type;
   constexpr int most_threads = 512;
@@ -103,27 +116,44 @@ cuda_plan plan_by_block(const cuda_session& session, const void* kernel, const c
   }
   plan.launch.shared_bytes = shared_bytes_of_stages<strategy, one>(plan.launch.block_size);
   plan_spills<strategy, one>(plan);
-  plan.launch.grid_size = blocks_at_once<one, Key...>(session, plan, blocks);
+  plan = complete_plan<one, Key...>(session, tuning, plan);
+  plan.launch.grid_size = blocks_at_once(plan, blocks);
   return plan;
 }
 inline constexpr std::int64_t count_unknown = INT32_MAX;
 
 template <class Put, class All, class Composite>
-void split_by_block(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+void split_by_block(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                    const Composite& c) {
   std::int64_t count = count_unknown;
   if constexpr (All::has_equal_rows) count = all.count;
   const void* const kernel = kernel_pointer(&rows_by_block_kernel<alone<cuda_strategy::one_pass>, All, Composite, Put>);
   const cuda_plan plan =
-      plan_by_block<Composite, by_block, All, Put>(session, kernel, "rows by block", all.results, count);
+      plan_by_block<Composite, by_block, All, Put>(session, tuning, kernel, "rows by block", all.results, count);
   void* arguments[] = {argument(all), argument(c), argument(put)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
 
+/// Threads of a block that has a row to itself, of which each has so many elements in flight: each makes two rounds
+/// where there are many rows, since several small blocks of a multiprocessor end at different times; more threads where
+/// few rows leave some of the device's idle.
+inline int threads_of_row(std::int64_t rows, std::int64_t count, std::int64_t in_flight, int multiprocessors) {
+  constexpr std::uint64_t busy_threads = 1024;  // of a multiprocessor
+  constexpr std::uint64_t few = 64;
+  const auto for_rounds = [&](std::int64_t rounds, std::uint64_t most) {
+    return std::clamp(std::bit_ceil(static_cast<std::uint64_t>(count / (rounds * in_flight))), few, most);
+  };
+  const std::uint64_t that_are_idle =
+      std::bit_floor(busy_threads * static_cast<std::uint64_t>(multiprocessors) / static_cast<std::uint64_t>(rows));
+  return static_cast<int>(
+      std::clamp(that_are_idle, for_rounds(2, threads_of_split), for_rounds(1, std::uint64_t{most_threads_of_tile})));
+}
+
 /// Tiles of `width` rows, whose elements follow each other in memory, or lie across.
 template <class Put, class All, class Composite>
-void split_by_tiles(cuda_session& session, const Put& put, const All& all, const Composite& c, unsigned width,
-                    bool is_along) {
+void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                    const Composite& c, unsigned width, bool is_along) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::int64_t elements_of_piece = 16;  // of a thread, at the least
   constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth joining
@@ -135,15 +165,20 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
-  plan.launch.block_size = threads_of_split;
-  plan.launch.shared_bytes = threads_of_split * sizeof(accumulator);
+  plan.launch.block_size = width == 1 && is_along && all.count <= threads_of_split * elements_of_row
+                               ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>>,
+                                                session.multiprocessors())
+                               : threads_of_split;
+  plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
+  plan = complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
 
   tiles_share share;
   share.width = width;
   share.is_along = is_along;
-  const std::int64_t parts = threads_of_split / width;
-  const std::int64_t at_once = blocks_at_once<Composite, by_tiles, All, Put>(session, plan, INT32_MAX);
-  const std::int64_t most_pieces = all.count <= parts * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
+  const std::int64_t parts = plan.launch.block_size / width;
+  const std::int64_t at_once = plan.largest_grid;
+  const std::int64_t most_pieces =
+      all.count <= threads_of_split / width * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
   const std::int64_t tasks = tiles <= at_once ? at_once : rounds * at_once;
   const std::int64_t pieces = std::clamp<std::int64_t>(tasks / tiles, 1, most_pieces);
   const std::int64_t alignment = std::max(elements_of_line / width, 1u);
@@ -167,8 +202,8 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
     cuda_plan joining = plan;
     joining.kernel = kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
     share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, joined_at_once));
-    joining.launch.grid_size =
-        blocks_at_once<Composite, by_joined_pieces, All, Put>(session, joining, (all.results - 1) / share.width + 1);
+    joining = complete_plan<Composite, by_joined_pieces, All, Put>(session, tuning, joining);
+    joining.launch.grid_size = blocks_at_once(joining, (all.results - 1) / share.width + 1);
     session.launch(joining.kernel, joining.launch, arguments, joining.options);
     plan.launch.launches = 2;
   }
@@ -177,7 +212,8 @@ void split_by_tiles(cuda_session& session, const Put& put, const All& all, const
 
 /// Two launches, of which the second has little to do where no segment is long.
 template <class Put, class All, class Composite>
-void split_segments(cuda_session& session, const Put& put, const All& all, const Composite& c) {
+void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                    const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::int64_t most_pieces =
       std::min<std::int64_t>(262'144, (std::int64_t{8} << 20) / std::int64_t{sizeof(accumulator)});
@@ -185,7 +221,8 @@ void split_segments(cuda_session& session, const Put& put, const All& all, const
   plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
   plan.launch.block_size = threads_of_segments;
-  const std::int64_t at_once = blocks_at_once<Composite, by_warps, All, Put>(session, plan, INT32_MAX);
+  plan = complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
+  const std::int64_t at_once = plan.largest_grid;
   // Few rows go to as many warps; of many a warp has one for each lane.
   constexpr std::int64_t warps = threads_of_segments / warp_size;
   const auto of_warp =
@@ -198,7 +235,8 @@ void split_segments(cuda_session& session, const Put& put, const All& all, const
   cuda_plan of_long = plan;
   of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
   of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
-  of_long.launch.grid_size = blocks_at_once<Composite, by_pieces, All, Put>(session, of_long, INT32_MAX);
+  of_long = complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
+  of_long.launch.grid_size = of_long.largest_grid;
 
   segments_list<accumulator> list;
   list.capacity = static_cast<unsigned>(
@@ -235,13 +273,12 @@ inline unsigned columns_of_tile(std::int64_t results, std::int64_t count) {
   return static_cast<unsigned>((results - 1) / tiles + 1);
 }
 
-/// Rows that lie in memory one after the other and that a block's threads work on: as many as leave each thread eight
-/// elements, up to those that a block's warps take; of long ones fewer, down to one.
-inline unsigned rows_of_tile(std::int64_t count, bool is_long) {
+/// Rows that lie in memory one after the other and that a block's warps work on: as many as leave each thread eight
+/// elements.
+inline unsigned rows_of_tile(std::int64_t count) {
   constexpr std::int64_t elements_of_thread = 8;
   const auto threads = std::bit_ceil(static_cast<std::uint64_t>(count / elements_of_thread));
-  return static_cast<unsigned>(threads_of_split /
-                               std::clamp<std::uint64_t>(threads, 1, is_long ? threads_of_split : warp_size));
+  return static_cast<unsigned>(threads_of_split / std::clamp<std::uint64_t>(threads, 1, warp_size));
 }
 
 template <class Put, class All, class Composite>
@@ -268,36 +305,37 @@ template <class Put, class All, class Composite>
 void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
   if constexpr (!All::has_equal_rows) {
     if constexpr (splits_by_threads<Composite>) {
-      split_segments(session, put, all, c);
+      split_segments(session, tuning, put, all, c);
     } else {
-      split_by_block(session, put, all, c);
+      split_by_block(session, tuning, put, all, c);
     }
   } else if constexpr (splits_by_threads<Composite>) {
     constexpr std::int64_t threads_of_multiprocessor = 2048;
     constexpr std::int64_t short_column = 16;
     constexpr std::int64_t short_row = 512;
-    constexpr std::int64_t row_of_warp = 4096;
+    constexpr int in_flight = std::max(elements_of_row_in_flight<source_in_rows<All>>, 8);
+    constexpr std::int64_t row_of_warp = 128 * in_flight - 1;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if constexpr (Put::has_addresses) {
       if (all.results == 1) return launch_each(session, tuning, put, all, c);
     }
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
-      if (!is_long) return split_by_lanes(session, put, all, c, log_lanes_of(all.results, all.count, threads));
+      if (!is_long) return split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads));
     } else {
       const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
       const bool is_along = all.elements_apart() == 1;
-      if (are_many && (!is_along || all.count <= short_column)) return split_by_threads(session, put, all, c);
+      if (are_many && (!is_along || all.count <= short_column)) return split_by_threads(session, tuning, put, all, c);
       if (!is_along) {
-        return split_by_tiles(session, put, all, c, columns_of_tile(all.results, all.count), false);
+        return split_by_tiles(session, tuning, put, all, c, columns_of_tile(all.results, all.count), false);
       }
     }
-    split_by_tiles(session, put, all, c, rows_of_tile(all.count, is_long), true);
+    split_by_tiles(session, tuning, put, all, c, is_long ? 1 : rows_of_tile(all.count), true);
   } else {
     if constexpr (Put::has_addresses) {
       if (takes_launch_each(all.results, all.count)) return launch_each(session, tuning, put, all, c);
     }
-    split_by_block(session, put, all, c);
+    split_by_block(session, tuning, put, all, c);
   }
 }
 

@@ -24,7 +24,7 @@ template <class Accumulator>
 struct runs_workspace {
   runs_marks marks;
   std::int64_t chunks;  ///< at least one, so that there is somebody who tells how many runs there are
-  segments_list<Accumulator, run_piece> list;
+  segments_list<Accumulator> list;
   unsigned* ticket = nullptr;
 
   /// For so many keys, marked in chunks by at most so many blocks. The list has room for all pieces that there can be.
@@ -39,7 +39,7 @@ struct runs_workspace {
     const std::size_t bytes_of_chunks = round_up(static_cast<std::size_t>(chunks) * sizeof(runs_mark));
     const std::size_t bytes_of_begins =
         round_up(static_cast<std::size_t>(marks.tiles) * words_of_tile * sizeof(std::uint32_t));
-    const std::size_t bytes_of_pieces = round_up(static_cast<std::size_t>(pieces) * sizeof(run_piece));
+    const std::size_t bytes_of_pieces = round_up(static_cast<std::size_t>(pieces) * sizeof(segment_piece));
     const std::size_t bytes_of_count = round_up(sizeof(unsigned));
     const workspace_memory memory = session.workspace(
         cuda_session::partials::plain, bytes_of_count + bytes_of_tiles + bytes_of_chunks + bytes_of_begins +
@@ -52,15 +52,15 @@ struct runs_workspace {
     marks.of_tile = reinterpret_cast<runs_mark*>(at += bytes_of_count);
     marks.of_chunk = reinterpret_cast<runs_mark*>(at += bytes_of_tiles);
     marks.begins = reinterpret_cast<std::uint32_t*>(at += bytes_of_chunks);
-    list.pieces = reinterpret_cast<run_piece*>(at += bytes_of_begins);
+    list.pieces = reinterpret_cast<segment_piece*>(at += bytes_of_begins);
     list.partials = reinterpret_cast<Accumulator*>(at + bytes_of_pieces);
   }
 };
 
 /// Up to three launches, in the stream's order.
 template <class Put, class Runs, class Composite>
-void split_runs(cuda_session& session, const cuda_destination<std::int64_t>& count, const Put& put, const Runs& runs,
-                const Composite& c) {
+void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_destination<std::int64_t>& count,
+                const Put& put, const Runs& runs, const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   using key = typename Runs::key_type;
   constexpr bool by_threads = splits_by_threads<Composite>;
@@ -69,9 +69,9 @@ void split_runs(cuda_session& session, const cuda_destination<std::int64_t>& cou
   plan.kernel = kernel_pointer(&mark_runs_kernel<key>);
   plan.launch.strategy = by_threads ? "runs" : "runs by block";
   plan.launch.block_size = threads_of_runs;
-  const std::int64_t at_once = blocks_at_once<Composite, by_marks, key>(session, plan, INT32_MAX);
+  plan = complete_plan<Composite, by_marks, key>(session, tuning, plan);
   const bool has_long_ones = by_threads && runs.elements > segment_of_warp && put.capacity > 0;
-  const runs_workspace<accumulator> work(session, runs.elements, at_once, has_long_ones);
+  const runs_workspace<accumulator> work(session, runs.elements, plan.largest_grid, has_long_ones);
   plan.launch.grid_size = static_cast<int>(work.chunks);
   void* arguments[] = {argument(keys), argument(work.marks), argument(work.ticket), argument(work.list.count),
                        argument(count)};
@@ -84,12 +84,12 @@ void split_runs(cuda_session& session, const cuda_destination<std::int64_t>& cou
       constexpr std::int64_t warps = threads_of_runs / warp_size;
       of_tiles = plan;
       of_tiles.kernel = kernel_pointer(&runs_by_warps_kernel<Runs, Composite, Put>);
-      of_tiles.launch.grid_size =
-          blocks_at_once<Composite, by_warps, Runs, Put>(session, of_tiles, work.marks.tiles / warps + 1);
+      of_tiles = complete_plan<Composite, by_warps, Runs, Put>(session, tuning, of_tiles);
+      of_tiles.launch.grid_size = blocks_at_once(of_tiles, work.marks.tiles / warps + 1);
     } else {
       const void* const kernel =
           kernel_pointer(&runs_by_block_kernel<alone<cuda_strategy::one_pass>, Runs, Composite, Put>);
-      of_tiles = plan_by_block<Composite, by_block, Runs, Put>(session, kernel, plan.launch.strategy,
+      of_tiles = plan_by_block<Composite, by_block, Runs, Put>(session, tuning, kernel, plan.launch.strategy,
                                                                work.marks.tiles + 1, count_unknown);
     }
     session.launch(of_tiles.kernel, of_tiles.launch, arguments_of_tiles, of_tiles.options);
@@ -100,7 +100,8 @@ void split_runs(cuda_session& session, const cuda_destination<std::int64_t>& cou
       cuda_plan of_long = plan;
       of_long.kernel = kernel_pointer(&long_runs_kernel<Runs, Composite, Put>);
       of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
-      of_long.launch.grid_size = blocks_at_once<Composite, by_pieces, Runs, Put>(session, of_long, INT32_MAX);
+      of_long = complete_plan<Composite, by_pieces, Runs, Put>(session, tuning, of_long);
+      of_long.launch.grid_size = of_long.largest_grid;
       void* arguments_of_long[] = {argument(runs), argument(c), argument(put), argument(work.list)};
       session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
       ++plan.launch.launches;
@@ -114,7 +115,7 @@ void reduce_runs_ordered(const cuda_handle& handle, const char* label, std::int6
                          const Runs& runs, const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  split_runs(session, {count, {}}, put, runs, c);
+  split_runs(session, handle.tuning, {count, {}}, put, runs, c);
 }
 
 /// How many there are, as soon as that is known: keys and results come in the stream's order.
@@ -125,7 +126,7 @@ std::int64_t reduce_runs_blocking(const cuda_handle& handle, const char* label, 
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce");
   constexpr int words = mailbox_words(sizeof(std::int64_t));
   const cuda_mailbox mailbox = session.mailbox(words);
-  split_runs(session, {nullptr, mailbox}, put, runs, c);
+  split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c);
   std::uint32_t payload[words];
   session.wait(mailbox, payload, words);
   return from_payload<std::int64_t>(payload);
@@ -139,7 +140,8 @@ pending<std::int64_t> reduce_runs_pending(const cuda_handle& handle, const char*
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
   if (runs.elements == 0) return pending<std::int64_t>(0);
   return pending<std::int64_t>(launch_and_tell_end<mailbox_words(sizeof(std::int64_t))>(
-      session, [&](const cuda_mailbox& mailbox) { split_runs(session, {nullptr, mailbox}, put, runs, c); }));
+      session,
+      [&](const cuda_mailbox& mailbox) { split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c); }));
 }
 
 }  // namespace fanin::detail

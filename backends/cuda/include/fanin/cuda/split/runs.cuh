@@ -14,6 +14,7 @@
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/segments.hpp>
@@ -25,19 +26,6 @@ namespace fanin::detail {
 
 template <class F>
 inline constexpr std::size_t words_of<of_run<F>> = words_of<F> + 1;  // the run's number is none of f's
-
-/// A piece of a long run, which is not in any list of where runs begin.
-struct run_piece {
-  std::int64_t row;
-  unsigned piece;
-  unsigned arrived;
-  std::int64_t begin;
-  std::int64_t end;
-};
-template <class All>
-__device__ auto row_of_piece(const All& runs, const run_piece& piece) {
-  return runs.row(piece.row, piece.begin, piece.end);
-}
 
 /// The runs that begin in a tile, of which the first `fitting` have a place to go to.
 struct runs_of_tile {
@@ -192,7 +180,8 @@ __device__ void reduce_short_run(const Values* staged, const Runs& runs, const r
 template <class Runs, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_runs)
     runs_by_warps_kernel(const Runs runs, const Composite c, const Put put, const runs_marks marks,
-                         const segments_list<typename Composite::accumulator_type, run_piece> list) {
+                         const segments_list<typename Composite::accumulator_type> list) {
+  wait_for_grid_before();
   constexpr bool stages = stages_values<typename Runs::functor_type>;
   constexpr int runs_worth_it = keys_of_tile / run_of_lane;
   auto& block = object_of_block<memory_of_runs<Runs>>();
@@ -222,10 +211,8 @@ __global__ void __launch_bounds__(threads_of_runs)
         if (lanes_where(count >= 0) == 0) continue;
       }
       const auto run = run_of(count < 0 ? 0 : lane);
-      reduce_segments_of_warp<read_in_place>(run, run_of, count < 0 ? -1 : run.count(), c, put.results, [&](int taken) {
-        const auto long_one = run_of(taken);
-        list_pieces(list, long_one.count(), run_piece{long_one.place[0], 0, 0, long_one.begin, long_one.end});
-      });
+      reduce_segments_of_warp<read_in_place>(run, run_of, count < 0 ? -1 : run.count(), c, put.results,
+                                             [&](int taken) { list_pieces(list, run_of(taken)); });
     }
     __syncwarp();  // the memory is the next tile's
   }
@@ -233,9 +220,10 @@ __global__ void __launch_bounds__(threads_of_runs)
 
 /// A piece of a long run a block.
 template <class Runs, class Composite, class Put>
-__global__ void __launch_bounds__(threads_of_runs)
+__global__ void __launch_bounds__(threads_of_runs, (blocks_of_pieces<Runs, Composite>))
     long_runs_kernel(const Runs runs, const Composite c, const Put put,
-                     const segments_list<typename Composite::accumulator_type, run_piece> list) {
+                     const segments_list<typename Composite::accumulator_type> list) {
+  wait_for_grid_before();
   auto& block = object_of_block<memory_of_segments>();
   reduce_listed_segments(runs, c, put.results, list, *list.count, block.is_last);
 }
@@ -249,6 +237,7 @@ struct memory_of_tile {
 template <class Strategy, class Runs, class Composite, class Put>
 __global__ void __launch_bounds__(512)
     runs_by_block_kernel(const Runs runs, const Composite c, const Put put, const runs_marks marks) {
+  wait_for_grid_before();
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   auto& tile_memory = object_of_block<memory_of_tile>();

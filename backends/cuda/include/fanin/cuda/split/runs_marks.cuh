@@ -13,6 +13,7 @@
 #include <fanin/detail/divider.hpp>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 
@@ -158,6 +159,7 @@ template <class Key>
 __global__ void __launch_bounds__(threads_of_runs)
     mark_runs_kernel(const runs_keys<Key> runs, const runs_marks marks, unsigned* ticket, unsigned* listed,
                      const cuda_destination<std::int64_t> count) {
+  wait_for_grid_before();
   auto& block = object_of_block<memory_of_marks>();
   if (blockIdx.x == 0 && threadIdx.x == 0) *listed = 0;
   const auto tiles_of_chunk = static_cast<std::int64_t>(marks.tiles_of_chunk.divisor());

@@ -15,6 +15,7 @@
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/segments_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 
@@ -34,16 +35,18 @@ __device__ inline segment_cut cut_of_long(std::int64_t count) {
 
 struct segment_piece {
   std::int64_t row;
+  std::int64_t begin;  ///< of the segment
+  std::int64_t end;
   unsigned piece;    ///< pieces of a segment are neighbours in the list
   unsigned arrived;  ///< of the first: how many pieces are there
 };
 
 /// In the call's workspace: the count is 0 before and after.
-template <class Accumulator, class Piece = segment_piece>
+template <class Accumulator>
 struct segments_list {
   unsigned* count;   ///< of pieces, also of those that found no room
   unsigned* ticket;  ///< of the second launch's blocks
-  Piece* pieces;
+  segment_piece* pieces;
   Accumulator* partials;
   unsigned capacity;
 };
@@ -55,6 +58,10 @@ inline constexpr std::size_t words_of<segment_row<All>> =
 template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
+
+/// Of a block's threads, which work on a piece.
+template <class Row>
+inline constexpr int elements_of_piece_in_flight = std::max(elements_of_row_in_flight<index_source<Row>>, 4);
 
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
 template <int Most = 4, class Row, class Composite>
@@ -90,15 +97,14 @@ __device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
   return mine;
 }
 
-/// By a warp: the pieces of a long segment of so many elements, each of them `piece` but for its number.
-template <class List, class Piece>
-__device__ void list_pieces(const List& list, std::int64_t count, Piece piece) {
-  const auto pieces = static_cast<unsigned>(cut_of_long(count).pieces(count));
+/// By a warp: the pieces of a long segment.
+template <class List, class Row>
+__device__ void list_pieces(const List& list, const Row& segment) {
+  const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
   for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) {
-    piece.piece = k;
-    list.pieces[first + k] = piece;
+    list.pieces[first + k] = {segment.place[0], segment.begin, segment.end, k, 0};
   }
 }
 
@@ -148,6 +154,7 @@ template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, Composite>)
     segments_by_warps_kernel(const All all, const Composite c, const Put put, unsigned log_rows,
                              const segments_list<typename Composite::accumulator_type> list) {
+  wait_for_grid_before();
   using value = value_in_segments<All>;
   constexpr bool is_staged = can_be_staged<value>;
   if (blockIdx.x == 0 && threadIdx.x == 0) *list.ticket = 0;
@@ -165,16 +172,8 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
     constexpr segment_classes classes = is_staged ? read_by_warps : read_in_place;
-    reduce_segments_of_warp<classes>(mine, row_of, count, c, put, [&](int taken) {
-      list_pieces(list, row_of(taken).count(), segment_piece{base + taken, 0, 0});
-    });
+    reduce_segments_of_warp<classes>(mine, row_of, count, c, put, [&](int taken) { list_pieces(list, row_of(taken)); });
   }
-}
-
-/// The segment of which a piece is.
-template <class All>
-__device__ auto row_of_piece(const All& all, const segment_piece& piece) {
-  return all.row(all.place(piece.row));
 }
 
 /// What the block's threads hold, joined in thread 0, where it is what a piece of a long segment gives.
@@ -185,19 +184,30 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
   const std::int64_t from = piece * length;
   const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
   value = c.identity();
-  gather_of_segment(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
+  auto state = c.begin(value);
+  gather_in_rounds<elements_of_piece_in_flight<Row>>(source_of_row(segment), c, state, from + threadIdx.x,
+                                                     static_cast<std::int64_t>(blockDim.x), until);
+  c.finish(state, value);
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
 
-/// Of the listed pieces: a piece a block; the block that comes last to a segment joins its pieces.
+/// Of the listed pieces: a piece a block; the block that comes last to a segment joins its pieces. The next piece is
+/// looked up while one is worked on.
 template <class All, class Composite, class Put, class List>
 __device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put, const List& list,
                                        unsigned count, unsigned& is_last) {
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
+  if (blockIdx.x >= count) return;
+  const auto piece_at = [&](unsigned at) {
+    const segment_piece& listed = list.pieces[at < count ? at : 0];
+    return segment_piece{listed.row, listed.begin, listed.end, listed.piece, 0};
+  };
+  segment_piece next = piece_at(blockIdx.x);
   for (unsigned at = blockIdx.x; at < count; at += gridDim.x) {
-    const auto one = list.pieces[at];
-    const auto segment = row_of_piece(all, one);
+    const segment_piece one = next;
+    next = piece_at(at + gridDim.x);
+    const segment_row<const All&> segment{all, all.place(one.row), one.begin, one.end};
     const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
     accumulator value;
     reduce_piece(segment, c, value, one.piece, memory);
@@ -262,15 +272,20 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
   }
 }
 
+/// As blocks_if_few_registers says.
+template <class All, class Composite>
+inline constexpr int blocks_of_pieces = blocks_if_few_registers<index_source<segment_row<const All&>>, Composite, 1>;
+
 struct memory_of_segments {
   unsigned is_last;
   std::uint32_t long_ones[threads_of_segments / warp_size];
 };
 
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(threads_of_segments)
+__global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Composite>))
     long_segments_kernel(const All all, const Composite c, const Put put,
                          const segments_list<typename Composite::accumulator_type> list) {
+  wait_for_grid_before();
   auto& block = object_of_block<memory_of_segments>();
   const unsigned count = *list.count;
   if (count == 0) return;

@@ -250,6 +250,26 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
   }
 }
 
+/// The same where threads have equally many: whole rounds, then half of one, if that is many, and then what is left.
+template <int Units, class Source, class Composite>
+  requires(!Source::has_vectors)
+__device__ void gather_in_rounds(const Source& source, const Composite& c, typename Composite::state_type& state,
+                                 std::int64_t mine, std::int64_t step, std::int64_t count) {
+  constexpr int many = 8;
+  constexpr int rest = Units > many ? Units / 2 : Units;
+#pragma unroll 1
+  for (; count - mine > (Units - 1) * step; mine += Units * step) {
+    accumulate_together<Units>(source, c, state, mine, step);
+  }
+  if constexpr (rest < Units) {
+    if (count - mine > (rest - 1) * step) {
+      accumulate_together<rest>(source, c, state, mine, step);
+      mine += rest * step;
+    }
+  }
+  if (mine < count) gather_rest<rest>(source, c, state, 0, mine, step, count);
+}
+
 /// The same for a grid of one block: every round as the last one, so that there is little code, and 32-bit numbers.
 /// What a kernel runs through comes from memory first where other kernels ran before: on an H200, behind one, 2^10
 /// floats took 1.27 us instead of 1.44, and 2^12 1.29 instead of 1.47.
