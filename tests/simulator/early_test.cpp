@@ -24,11 +24,12 @@ namespace {
 constexpr std::int64_t count_of_numbers = 6'000;
 using numbers = std::vector<double>;
 
-/// A number of those that the call before wrote.
+/// A number of those that the call before wrote, of which sums are exact.
 struct number_before {
   const double* before;
   FANIN_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
-    return before[static_cast<std::size_t>(i * 7 + j * 3) % count_of_numbers] + static_cast<double>(j % 5);
+    const auto number = static_cast<std::int64_t>(before[static_cast<std::size_t>(i * 7 + j * 3) % count_of_numbers]);
+    return static_cast<double>(number % 1'000 + j % 5);
   }
 };
 /// The same one for many rows, so that these are a long run and some short ones.

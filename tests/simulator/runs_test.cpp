@@ -117,10 +117,10 @@ TEST(runs, of_a_graph_that_runs_again) {
   }
 }
 
-/// Marks where a thread sums several tiles of a chunk, and several chunks.
+/// Marks where a thread sums several tiles of a chunk, which its block's memory holds or not, and several chunks.
 TEST(runs, marks_of_many_tiles) {
   namespace detail = fanin::detail;
-  constexpr std::int64_t tiles = 601;
+  constexpr std::int64_t tiles = 1'201;
   constexpr std::int64_t n = tiles * detail::keys_of_tile - 100;
   std::vector<std::int8_t> keys(static_cast<std::size_t>(n), 0);
   std::vector<detail::runs_mark> of_tile(tiles, {0, detail::no_run});
@@ -132,7 +132,8 @@ TEST(runs, marks_of_many_tiles) {
     detail::runs_mark& mark = of_tile[at / detail::keys_of_tile];
     if (begins && mark.runs++ == 0) mark.first = k;
   }
-  for (const std::int64_t tiles_of_chunk : {tiles, std::int64_t{2}}) {
+  static_assert(tiles > detail::most_marks);
+  for (const std::int64_t tiles_of_chunk : {tiles, tiles / 2 + 1, std::int64_t{2}}) {
     const new_device drawn;
     const fanin::cuda gpu;
     const std::int64_t chunks = (tiles - 1) / tiles_of_chunk + 1;

@@ -71,7 +71,7 @@ void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_des
   plan.launch.block_size = threads_of_runs;
   plan = complete_plan<Composite, by_marks, key>(session, tuning, plan);
   const bool has_long_ones = by_threads && runs.elements > segment_of_warp && put.capacity > 0;
-  const runs_workspace<accumulator> work(session, runs.elements, plan.largest_grid, has_long_ones);
+  const runs_workspace<accumulator> work(session, runs.elements, blocks_at_once(plan, most_marks), has_long_ones);
   plan.launch.grid_size = static_cast<int>(work.chunks);
   void* arguments[] = {argument(keys), argument(work.marks), argument(work.ticket), argument(work.list.count),
                        argument(count)};
@@ -101,7 +101,7 @@ void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_des
       of_long.kernel = kernel_pointer(&long_runs_kernel<Runs, Composite, Put>);
       of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
       of_long = complete_plan<Composite, by_pieces, Runs, Put>(session, tuning, of_long);
-      of_long.launch.grid_size = of_long.largest_grid;
+      of_long.launch.grid_size = blocks_at_once(of_long, work.list.capacity);
       void* arguments_of_long[] = {argument(runs), argument(c), argument(put), argument(work.list)};
       session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
       ++plan.launch.launches;

@@ -104,57 +104,64 @@ __device__ runs_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, st
   return found;
 }
 
+/// So many marks a block looks through in its memory.
+inline constexpr std::int64_t most_marks = 1'024;
 struct memory_of_marks {
-  std::int64_t runs[threads_of_runs];
-  std::int64_t first[threads_of_runs];
+  runs_mark marks[most_marks];
+  runs_mark of_warp[threads_of_runs / warp_size];
   unsigned is_last;
 };
 
-/// By a block of threads_of_runs: each mark gets the runs of those before it and the first of those behind it. Gives
-/// that of all of them. Barriers.
-__device__ inline runs_mark scan_marks(runs_mark* marks, std::int64_t count, memory_of_marks& block) {
-  const unsigned self = threadIdx.x;
+/// By a block of threads_of_runs: marks `from` .. , each of which gets, in `to` (which may be the same), the runs of
+/// those before it and the first of those behind it. Gives that of all of them. One barrier; the caller puts one before
+/// the next use.
+__device__ inline runs_mark scan_marks(const runs_mark* from, runs_mark* to, std::int64_t count,
+                                       runs_mark (&of_warp)[threads_of_runs / warp_size]) {
+  constexpr auto lanes = static_cast<int>(warp_size);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int warp = static_cast<int>(threadIdx.x) / lanes;
   const std::int64_t share = (count + threads_of_runs - 1) / threads_of_runs;
-  const std::int64_t begin = self * share < count ? self * share : count;
+  const std::int64_t begin = threadIdx.x * share < count ? threadIdx.x * share : count;
   const std::int64_t end = begin + share < count ? begin + share : count;
-  const auto load = [&](std::int64_t at) {
-    runs_mark one;
-    load_from_other_block(one, marks + at);
-    return one;
-  };
   const auto less = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   runs_mark mine{0, no_run};
-  for (std::int64_t at = begin; at < end; ++at) {
-    const runs_mark one = load(at);
-    mine = {mine.runs + one.runs, less(mine.first, one.first)};
+  for (std::int64_t at = begin; at < end; ++at) mine = {mine.runs + from[at].runs, less(mine.first, from[at].first)};
+  runs_mark with_others = mine;  // runs with those of lanes before, first with those of lanes behind
+  for (int step = 1; step < lanes; step *= 2) {
+    const std::int64_t before = of_lane(with_others.runs, (lane - step) & (lanes - 1));
+    const std::int64_t behind = shuffle_down(with_others.first, static_cast<unsigned>(step));
+    if (lane >= step) with_others.runs += before;
+    if (lane + step < lanes) with_others.first = less(with_others.first, behind);
   }
-  block.runs[self] = mine.runs;
-  block.first[self] = mine.first;
+  std::int64_t behind = shuffle_down(with_others.first, 1);
+  if (lane == lanes - 1) {
+    of_warp[warp].runs = with_others.runs;
+    behind = no_run;
+  }
+  if (lane == 0) of_warp[warp].first = with_others.first;
   __syncthreads();
-  for (unsigned step = 1; step < threads_of_runs; step *= 2) {
-    const std::int64_t before = self >= step ? block.runs[self - step] : 0;
-    const std::int64_t behind = self + step < threads_of_runs ? block.first[self + step] : no_run;
-    __syncthreads();
-    block.runs[self] += before;
-    block.first[self] = less(block.first[self], behind);
-    __syncthreads();
+  std::int64_t before = with_others.runs - mine.runs;
+  runs_mark all{0, no_run};
+  for (int k = 0; k < static_cast<int>(threads_of_runs) / lanes; ++k) {
+    const runs_mark other = of_warp[k];
+    if (k < warp) before += other.runs;
+    if (k > warp) behind = less(behind, other.first);
+    all = {all.runs + other.runs, less(all.first, other.first)};
   }
-  std::int64_t before = block.runs[self] - mine.runs;
-  std::int64_t behind = self + 1 < threads_of_runs ? block.first[self + 1] : no_run;
   for (std::int64_t at = begin; at < end; ++at) {
-    const std::int64_t own = load(at).runs;
-    marks[at].runs = before;
+    const std::int64_t own = from[at].runs;
+    to[at].runs = before;
     before += own;
   }
   for (std::int64_t at = end; at-- > begin;) {
-    const std::int64_t own = load(at).first;
-    marks[at].first = behind;
+    const std::int64_t own = from[at].first;
+    to[at].first = behind;
     behind = less(behind, own);
   }
-  return {block.runs[threads_of_runs - 1], block.first[0]};
+  return all;
 }
 
-/// A chunk of tiles a block; the block that ends last tells how many runs there are.
+/// A chunk of tiles a block, up to most_marks of them; the block that ends last tells how many runs there are.
 template <class Key>
 __global__ void __launch_bounds__(threads_of_runs)
     mark_runs_kernel(const runs_keys<Key> runs, const runs_marks marks, unsigned* ticket, unsigned* listed,
@@ -165,19 +172,24 @@ __global__ void __launch_bounds__(threads_of_runs)
   const auto tiles_of_chunk = static_cast<std::int64_t>(marks.tiles_of_chunk.divisor());
   const std::int64_t first = blockIdx.x * tiles_of_chunk;
   const std::int64_t until = marks.tiles - first < tiles_of_chunk ? marks.tiles : first + tiles_of_chunk;
+  runs_mark* const found = until - first <= most_marks ? block.marks : marks.of_tile + first;
   for (std::int64_t tile = first + threadIdx.x / warp_size; tile < until; tile += threads_of_runs / warp_size) {
     const runs_mark mark = mark_tile(runs, tile, marks.begins);
-    if (threadIdx.x % warp_size == 0) marks.of_tile[tile] = mark;
+    if (threadIdx.x % warp_size == 0) found[tile - first] = mark;
   }
   __syncthreads();
-  const runs_mark of_chunk = scan_marks(marks.of_tile + first, until - first, block);
+  const runs_mark of_chunk = scan_marks(found, marks.of_tile + first, until - first, block.of_warp);
   if (threadIdx.x == 0) {
     marks.of_chunk[blockIdx.x] = of_chunk;
     draw_ticket(ticket, gridDim.x, block.is_last);
   }
   __syncthreads();
   if (block.is_last == 0) return;
-  const runs_mark of_all = scan_marks(marks.of_chunk, gridDim.x, block);
+  for (unsigned chunk = threadIdx.x; chunk < gridDim.x; chunk += threads_of_runs) {
+    load_from_other_block(block.marks[chunk], marks.of_chunk + chunk);
+  }
+  __syncthreads();
+  const runs_mark of_all = scan_marks(block.marks, marks.of_chunk, gridDim.x, block.of_warp);
   if (threadIdx.x == 0) count.deliver(of_all.runs);
 }
 
