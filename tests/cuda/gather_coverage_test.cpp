@@ -251,6 +251,31 @@ TEST(gather_coverage, alone) {
   }
 }
 
+/// By all threads there are, of one row: in the order of steps, or in rounds with half of one.
+TEST(gather_coverage, steps_and_rounds) {
+  for (const std::int64_t count : counts()) {
+    const index_source<index_itself> source{{}, -5, count};
+    const auto by_steps = [&](const auto& gather) {
+      return [&gather](const auto& c, auto& state) {
+        gather(c, state, static_cast<std::int64_t>(blockIdx.x * blockDim.x + threadIdx.x),
+               static_cast<std::int64_t>(gridDim.x * blockDim.x));
+      };
+    };
+    expect_coverage(-5, count, "steps of 4",
+                    by_steps([&](const auto& c, auto& state, std::int64_t mine, std::int64_t step) {
+                      fanin::detail::gather_in_steps<4>(source, c, state, mine, step, count);
+                    }));
+    expect_coverage(-5, count, "rounds of 8",
+                    by_steps([&](const auto& c, auto& state, std::int64_t mine, std::int64_t step) {
+                      fanin::detail::gather_in_rounds<8>(source, c, state, mine, step, count);
+                    }));
+    expect_coverage(-5, count, "rounds of 16",
+                    by_steps([&](const auto& c, auto& state, std::int64_t mine, std::int64_t step) {
+                      fanin::detail::gather_in_rounds<16>(source, c, state, mine, step, count);
+                    }));
+  }
+}
+
 TEST(gather_coverage, tiles_by_level) {
   using by_level = record_by_level<std::int64_t>;
   using batch = fanin::tile_batch<4, 2, std::int64_t>;

@@ -21,7 +21,8 @@ class cuda_state;  // the library's own
 namespace fanin {
 
 /// Whether a reduction may begin before the kernel before it has ended, which it waits for before it reads anything
-/// (programmatic dependent launch; devices of compute capability 9.0 on, and strategies that finish in one launch). An
+/// (programmatic dependent launch; devices of compute capability 9.0 on, strategies that finish in one launch, and calls
+/// with many results, whose launches start early behind each other, too). An
 /// executable graph with such nodes must not be destroyed while it runs: see docs/contract.md, *Before
 /// cudaGraphExecDestroy*.
 enum class cuda_early_start {
