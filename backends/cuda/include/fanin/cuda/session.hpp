@@ -21,10 +21,9 @@ class cuda_state;  // the library's own
 namespace fanin {
 
 /// Whether a reduction may begin before the kernel before it has ended, which it waits for before it reads anything
-/// (programmatic dependent launch; devices of compute capability 9.0 on, strategies that finish in one launch, and calls
-/// with many results, whose launches start early behind each other, too). An
-/// executable graph with such nodes must not be destroyed while it runs: see docs/contract.md, *Before
-/// cudaGraphExecDestroy*.
+/// (programmatic dependent launch; devices of compute capability 9.0 on, strategies that finish in one launch, and
+/// calls with many results, whose launches start early behind each other, too). An executable graph with such nodes
+/// must not be destroyed while it runs: see docs/contract.md, *Before cudaGraphExecDestroy*.
 enum class cuda_early_start {
   /// Where it pays: in a stream, and in a graph behind a node of the same object. In graphs on an H200 it gains 0.5 to
   /// 1 us there, and costs up to 0.4 behind a kernel that lets no other begin.

@@ -243,30 +243,35 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
   __syncthreads();
 }
 
-/// What a tile's threads hold of its rows' pieces, partials[piece * rows + row], each of those of its part.
+/// Joins a thread's share of what other blocks have of one result, `apart` in memory: pieces mine, mine + step, ...
 template <class Composite>
 __device__ void gather_pieces(const Composite& c, typename Composite::accumulator_type& value,
-                              const typename Composite::accumulator_type* partials, std::int64_t rows, int pieces,
-                              const place_in_tile& self) {
+                              const typename Composite::accumulator_type* partials, std::int64_t apart, int pieces,
+                              int mine, int step) {
   using accumulator = typename Composite::accumulator_type;
   constexpr int at_once = std::clamp(static_cast<int>(64 / sizeof(accumulator)), 1, 8);
-  const int step = static_cast<int>(self.parts);
-  int piece = static_cast<int>(self.part);
 #pragma unroll 1
-  for (; pieces - piece > (at_once - 1) * step; piece += at_once * step) {
+  for (; pieces - mine > (at_once - 1) * step; mine += at_once * step) {
     accumulator partial[at_once];
 #pragma unroll
-    for (int k = 0; k < at_once; ++k) load_from_other_block(partial[k], partials + (piece + k * step) * rows);
+    for (int k = 0; k < at_once; ++k) load_from_other_block(partial[k], partials + (mine + k * step) * apart);
     all_loads_first();
 #pragma unroll
     for (int k = 0; k < at_once; ++k) c.join(value, partial[k]);
   }
 #pragma unroll 1
-  for (; piece < pieces; piece += step) {
+  for (; mine < pieces; mine += step) {
     accumulator partial;
-    load_from_other_block(partial, partials + piece * rows);
+    load_from_other_block(partial, partials + mine * apart);
     c.join(value, partial);
   }
+}
+/// By a tile's threads, which share the pieces of their row, partials[piece * rows + row], by their parts.
+template <class Composite>
+__device__ void gather_pieces_of_row(const Composite& c, typename Composite::accumulator_type& value,
+                                     const typename Composite::accumulator_type* partials, std::int64_t rows,
+                                     std::int64_t row, int pieces, const place_in_tile& self) {
+  gather_pieces(c, value, partials + row, rows, pieces, static_cast<int>(self.part), static_cast<int>(self.parts));
 }
 
 inline constexpr int most_threads_of_tile = 512;
@@ -308,7 +313,7 @@ __global__ void __launch_bounds__(most_threads_of_tile, (blocks_if_few_registers
       __syncthreads();
       if (block.is_last == 0) continue;
       value = c.identity();
-      if (has_row) gather_pieces(c, value, partials + row, all.results, share.pieces, self);
+      if (has_row) gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
       combine_tile(c, value, memory_of_launch(), self, share.width);
     }
     if (has_row && self.part == 0) put.put(row, c.at(place).result(value));
@@ -327,7 +332,7 @@ __global__ void __launch_bounds__(256)
     const std::int64_t row = tile * share.width + self.column;
     const bool has_row = row < all.results && self.has_part(share.width);
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) gather_pieces(c, value, partials + row, all.results, share.pieces, self);
+    if (has_row) gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
     combine_tile(c, value, memory_of_launch(), self, share.width);
     if (has_row && self.part == 0) put.put(row, c.at(all.place(row)).result(value));
   }

@@ -47,13 +47,12 @@ struct runs_of_tile {
 };
 static_assert(runs_of_tile::most_place - keys_of_tile > segment_of_warp);
 
-/// By a warp: of some rounds of a tile.
+/// By a warp: of some rounds of a tile, in the lanes of `word` the bits of each.
 template <class Key, class Put, int... K>
-__device__ void find_some_runs(const runs_keys<Key>& runs, const Put& put, const std::uint32_t* begins_of_tile,
-                               int room, int round, std::uint16_t* begins, runs_of_tile& found,
-                               std::integer_sequence<int, K...>) {
+__device__ void find_some_runs(const runs_keys<Key>& runs, const Put& put, std::uint32_t word, int room, int round,
+                               std::uint16_t* begins, runs_of_tile& found, std::integer_sequence<int, K...>) {
   const unsigned lane = threadIdx.x % warp_size;
-  const std::uint32_t lanes[] = {begins_of_tile[round + K]...};
+  const std::uint32_t lanes[] = {of_lane(word, round + K)...};
   if ((lanes[K] | ...) == 0) return;
   // A lane whose key is none of a run's reads another one.
   const Key* const from = runs.keys + found.from;
@@ -77,6 +76,8 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
                                   std::int64_t tile, std::uint16_t* begins) {
   const runs_mark of_tile = marks.of_tile[tile];
   const runs_mark of_chunk = marks.of_chunk[marks.tiles_of_chunk.quotient(static_cast<std::uint64_t>(tile))];
+  const std::uint32_t word = marks.begins[tile * words_of_tile + threadIdx.x % words_of_tile];
+  all_loads_first();
   const std::int64_t behind = of_tile.first < of_chunk.first ? of_tile.first : of_chunk.first;
   runs_of_tile found{
       begins, tile * keys_of_tile, of_tile.runs + of_chunk.runs, behind < runs.elements ? behind : runs.elements, 0, 0};
@@ -84,8 +85,7 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
   const int room = left < 0 ? 0 : left < keys_of_tile ? static_cast<int>(left) : keys_of_tile;
 #pragma unroll 1
   for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
-    find_some_runs(runs, put, marks.begins + tile * words_of_tile, room, round, begins, found,
-                   std::make_integer_sequence<int, keys_in_flight<Key>>{});
+    find_some_runs(runs, put, word, room, round, begins, found, std::make_integer_sequence<int, keys_in_flight<Key>>{});
   }
   found.fitting = room < found.count ? room : found.count;
   if (threadIdx.x % warp_size == 0) {

@@ -222,11 +222,8 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
       has_result = is_last != 0;
       if (has_result) {
         value = c.identity();
-        for (unsigned piece = threadIdx.x; piece < pieces; piece += blockDim.x) {
-          accumulator partial;
-          load_from_other_block(partial, list.partials + first + piece);
-          c.join(value, partial);
-        }
+        gather_pieces(c, value, list.partials + first, 1, static_cast<int>(pieces), static_cast<int>(threadIdx.x),
+                      static_cast<int>(blockDim.x));
         combine_by_warp_shuffle(c, value, memory);
       }
     }
