@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,20 +18,22 @@
 
 namespace fanin::detail {
 
-/// What the device says of one kernel, asked once per device and block size, and again in a new context, which does not
-/// know how much shared memory the kernel was allowed. `Key` names the kernel: the type of a function does not, kernels
-/// of different strategies share it. Static, since of two libraries that a program loads each has kernels of its own by
-/// the same names.
+/// What the device says of one kernel, asked once per device and block size (of those between two powers of two it
+/// knows one), and again in a new context, which does not know how much shared memory the kernel was allowed. `Key`
+/// names the kernel: the type of a function does not, kernels of different strategies share it. Static, since of two
+/// libraries that a program loads each has kernels of its own by the same names.
 template <class... Key>
 static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& plan) {
   constexpr int devices = 64;
+  constexpr int sizes = 6;  // 32 to 1024 threads
   // Context and block size, blocks, compute capability, spills, early start: 20, 12, 16, 8, 7 bits and 1.
-  static std::atomic<std::uint64_t> known[devices];
+  static std::atomic<std::uint64_t> known[devices][sizes];
   const int device = session.device();
   const auto key = (session.context() << 12 | static_cast<std::uint64_t>(plan.launch.block_size)) & 0xffffffffu;
-  const bool cacheable = device >= 0 && device < devices;
+  const int size = std::bit_width(static_cast<unsigned>(plan.launch.block_size) / warp_size) - 1;
+  const bool cacheable = device >= 0 && device < devices && size >= 0 && size < sizes;
   if (cacheable) {
-    const std::uint64_t value = known[device].load(std::memory_order_relaxed);
+    const std::uint64_t value = known[device][size].load(std::memory_order_relaxed);
     if (value >> 32 == key) {
       return {static_cast<int>(value >> 16 & 0xffffu), (value & 1u) != 0, static_cast<int>(value >> 8 & 0xffu),
               static_cast<int>(value >> 1 & 0x7fu)};
@@ -39,11 +42,11 @@ static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& 
   const cuda_kernel_facts facts =
       kernel_facts(plan.kernel, device, plan.launch.block_size, plan.launch.shared_bytes, plan.spills);
   if (cacheable) {
-    known[device].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
-                            static_cast<std::uint64_t>(facts.compute_capability) << 8 |
-                            static_cast<std::uint64_t>(facts.objects) << 1 |
-                            static_cast<std::uint64_t>(facts.starts_early),
-                        std::memory_order_relaxed);
+    known[device][size].store(key << 32 | static_cast<std::uint64_t>(facts.resident_blocks) << 16 |
+                                  static_cast<std::uint64_t>(facts.compute_capability) << 8 |
+                                  static_cast<std::uint64_t>(facts.objects) << 1 |
+                                  static_cast<std::uint64_t>(facts.starts_early),
+                              std::memory_order_relaxed);
   }
   return facts;
 }
