@@ -71,6 +71,15 @@ TEST(runtime_calls, of_a_call) {
   EXPECT_EQ(
       calls_of([&] { fanin::parallel_reduce_into(sums.data(), fanin::rows(gpu, 100, 9), in_plane{}, integers{}); }),
       "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC");
+  // Blocks of two sizes in turn.
+  EXPECT_EQ(calls_of([&] {
+              fanin::parallel_reduce_into(sums.data(), fanin::rows(gpu, 90, 600), in_plane{}, integers{});
+              const int threads = gpu.last_launch().block_size;
+              fanin::parallel_reduce_into(sums.data(), fanin::rows(gpu, 2, 9'000), in_plane{}, integers{});
+              EXPECT_NE(gpu.last_launch().block_size, threads);
+            }),
+            "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC "
+            "cudaPointerGetAttributes cuCtxGetId cuStreamIsCapturing cudaLaunchKernelExC");
   // And a launch that tells their end.
   EXPECT_EQ(
       calls_of(
