@@ -158,6 +158,11 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned(gpu, 513), std::pair(1, 256));
   EXPECT_EQ(planned(gpu, 4'096), std::pair(1, 1024));
   EXPECT_EQ(planned(gpu, 4'097), std::pair(8, 512));
+  // As many as fit, of one size after the other, also of those for which the device is asked again.
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(planned(gpu.with<>({.block_size = 512}), 500'000), std::pair(8, 512));
+    EXPECT_EQ(planned(gpu.with<>({.block_size = 768}), 500'000), std::pair(4, 768));
+  }
   // Accumulators that go through memory want small blocks: a lone one for what is one round of 8 a thread, of 2 where a
   // functor is 3 words, and of 1 where it is 9.
   const auto planned_wide = [&](const auto& f, std::int64_t n) {
@@ -190,8 +195,8 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned_array(262'146), std::pair(8, 512));
   // As many threads as elements, where the tuning says something.
   using one_pass = rows::one_pass;
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 65), std::pair(2, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64, .blocks_per_sm = 32}), 63), std::pair(1, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64, .blocks_per_sm = 32}), 65), std::pair(2, 64));
   EXPECT_EQ(planned(gpu.with<one_pass>({.blocks_per_sm = 1}), 5'000), std::pair(4, 512));
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 1024}), 20'000), std::pair(4, 1024));
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 512}), 20'000), std::pair(8, 512));

@@ -62,6 +62,18 @@ __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
 }
 
+/// Elements mine, mine + step, ... of those below count, numbered from 0: of one array in rounds. What reads several,
+/// or adds to an accumulator, is slower so.
+template <int Elements, class Source, class Composite>
+__device__ void gather_elements(const Source& source, const Composite& c, typename Composite::state_type& state,
+                                std::int64_t mine, std::int64_t step, std::int64_t count) {
+  if constexpr (Source::words == 1 && Source::value_size > 0) {
+    gather_in_rounds<Elements>(source, c, state, mine, step, count);
+  } else {
+    gather_in_steps<Elements>(source, c, state, mine, step, count);
+  }
+}
+
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0.
 template <int Elements, class All, class Composite>
 __device__ void gather_of_row(const All& all, const md_index<All::axes::left_rank>& place, const Composite& c,
@@ -69,7 +81,7 @@ __device__ void gather_of_row(const All& all, const md_index<All::axes::left_ran
                               std::int64_t count) {
   const auto source = source_of_row(all.row(place));
   auto state = c.begin(value);
-  gather_in_rounds<Elements>(source, c, state, mine, step, count);
+  gather_elements<Elements>(source, c, state, mine, step, count);
   c.finish(state, value);
 }
 
@@ -208,14 +220,12 @@ struct place_in_tile {
   unsigned parts;
   unsigned column;
   unsigned part;
-  unsigned number;  ///< of a tile's threads, one part behind the other
 
   __device__ place_in_tile(unsigned width, bool along)
       : is_along{along},
         parts{blockDim.x / width},
         column{is_along ? threadIdx.x / parts : threadIdx.x % width},
-        part{is_along ? threadIdx.x % parts : threadIdx.x / width},
-        number{part * width + column} {}
+        part{is_along ? threadIdx.x % parts : threadIdx.x / width} {}
   __device__ bool has_part(unsigned width) const { return part < parts && column < width; }
 };
 
@@ -229,16 +239,16 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
     combine_by_warp_shuffle(c, value, of_thread);
   } else if (self.is_along) {
     join_lanes(c, value, self.parts);
-  } else if (self.parts > 1) {
-    of_thread[self.number] = value;
+  } else if (self.parts > 1) {  // threads are in the order of parts and columns
+    of_thread[threadIdx.x] = value;
     __syncthreads();
     for (unsigned parts = self.parts; parts > 1;) {
       const unsigned half = (parts + 1) / 2;
-      if (self.part + half < parts) c.join(of_thread[self.number], of_thread[self.number + half * width]);
+      if (self.part + half < parts) c.join(of_thread[threadIdx.x], of_thread[threadIdx.x + half * width]);
       __syncthreads();
       parts = half;
     }
-    if (self.part == 0) value = of_thread[self.number];
+    if (self.part == 0) value = of_thread[threadIdx.x];
   }
   __syncthreads();
 }
@@ -284,7 +294,7 @@ struct memory_of_tiles {
 /// their result, or goes to partials[piece * rows + row], and then the block that comes last to a tile, of which
 /// `arrived` has a counter for each, joins its pieces in their order; unless another launch does (null).
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(most_threads_of_tile, (blocks_if_few_registers<source_in_rows<All>, Composite, 1>))
+__global__ void __launch_bounds__(most_threads_of_tile, (blocks_if_few_registers<source_in_rows<All>, Composite, 2>))
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
                          typename Composite::accumulator_type* partials, unsigned* arrived) {
   wait_for_grid_before();

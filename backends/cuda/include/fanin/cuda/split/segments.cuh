@@ -185,8 +185,8 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
   const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
   value = c.identity();
   auto state = c.begin(value);
-  gather_in_rounds<elements_of_piece_in_flight<Row>>(source_of_row(segment), c, state, from + threadIdx.x,
-                                                     static_cast<std::int64_t>(blockDim.x), until);
+  gather_elements<elements_of_piece_in_flight<Row>>(source_of_row(segment), c, state, from + threadIdx.x,
+                                                    static_cast<std::int64_t>(blockDim.x), until);
   c.finish(state, value);
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
