@@ -47,14 +47,15 @@ template <class All, class Composite>
 inline constexpr int rows_in_flight =
     std::clamp(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1, elements_of_lane_in_flight<All>);
 
-/// Whether what a thread holds of a row are so few registers that the kernel says how many it may use (Blocks of a
-/// multiprocessor, else 0: that is the compiler's affair). It otherwise saves some, and folds between loads to do so.
+/// Whether a thread needs few registers for each element that it has in flight: those of one array, in an accumulator
+/// of a word or two. Of others it is not known how many.
+template <class Source, class Composite>
+inline constexpr bool has_few_registers = Source::words == 1 && Source::value_size > 0 && Source::value_size <= 8 &&
+                                          sizeof(typename Composite::accumulator_type) <= 8;
+/// Where it does, a kernel says how many it may use, by how many blocks are to fit a multiprocessor (else 0). The
+/// compiler otherwise saves some, and folds between loads to do so.
 template <class Source, class Composite, int Blocks>
-inline constexpr int blocks_if_few_registers = Source::words == 1 && Source::value_size > 0 &&
-                                                       Source::value_size <= 8 &&
-                                                       sizeof(typename Composite::accumulator_type) <= 8
-                                                   ? Blocks
-                                                   : 0;
+inline constexpr int blocks_if_few_registers = has_few_registers<Source, Composite> ? Blocks : 0;
 
 /// A row's elements, numbered from 0.
 template <class Row>
@@ -284,7 +285,9 @@ __device__ void gather_pieces_of_row(const Composite& c, typename Composite::acc
   gather_pieces(c, value, partials + row, rows, pieces, static_cast<int>(self.part), static_cast<int>(self.parts));
 }
 
-inline constexpr int most_threads_of_tile = 512;
+template <class All, class Composite>
+inline constexpr int most_threads_of_tile = has_few_registers<source_in_rows<All>, Composite> ? 512 : 256;
+
 struct memory_of_tiles {
   unsigned is_last;
 };
@@ -294,7 +297,8 @@ struct memory_of_tiles {
 /// their result, or goes to partials[piece * rows + row], and then the block that comes last to a tile, of which
 /// `arrived` has a counter for each, joins its pieces in their order; unless another launch does (null).
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(most_threads_of_tile, (blocks_if_few_registers<source_in_rows<All>, Composite, 2>))
+__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
+                                  (blocks_if_few_registers<source_in_rows<All>, Composite, 2>))
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
                          typename Composite::accumulator_type* partials, unsigned* arrived) {
   wait_for_grid_before();

@@ -138,16 +138,16 @@ void split_by_block(cuda_session& session, const cuda_tuning& tuning, const Put&
 /// Threads of a block that has a row to itself, of which each has so many elements in flight: each makes two rounds
 /// where there are many rows, since several small blocks of a multiprocessor end at different times; more threads where
 /// few rows leave some of the device's idle.
-inline int threads_of_row(std::int64_t rows, std::int64_t count, std::int64_t in_flight, int multiprocessors) {
+inline int threads_of_row(std::int64_t rows, std::int64_t count, std::int64_t in_flight, std::uint64_t most,
+                          int multiprocessors) {
   constexpr std::uint64_t busy_threads = 1024;  // of a multiprocessor
   constexpr std::uint64_t few = 64;
-  const auto for_rounds = [&](std::int64_t rounds, std::uint64_t most) {
-    return std::clamp(std::bit_ceil(static_cast<std::uint64_t>(count / (rounds * in_flight))), few, most);
+  const auto for_rounds = [&](std::int64_t rounds, std::uint64_t limit) {
+    return std::clamp(std::bit_ceil(static_cast<std::uint64_t>(count / (rounds * in_flight))), few, limit);
   };
   const std::uint64_t that_are_idle =
       std::bit_floor(busy_threads * static_cast<std::uint64_t>(multiprocessors) / static_cast<std::uint64_t>(rows));
-  return static_cast<int>(
-      std::clamp(that_are_idle, for_rounds(2, threads_of_split), for_rounds(1, std::uint64_t{most_threads_of_tile})));
+  return static_cast<int>(std::clamp(that_are_idle, for_rounds(2, threads_of_split), for_rounds(1, most)));
 }
 
 /// Tiles of `width` rows, whose elements follow each other in memory, or lie across.
@@ -167,7 +167,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
   plan.launch.block_size = width == 1 && is_along && all.count <= threads_of_split * elements_of_row
                                ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>>,
-                                                session.multiprocessors())
+                                                most_threads_of_tile<All, Composite>, session.multiprocessors())
                                : threads_of_split;
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
   plan = complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
@@ -313,8 +313,9 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     constexpr std::int64_t threads_of_multiprocessor = 2048;
     constexpr std::int64_t short_column = 16;
     constexpr std::int64_t short_row = 512;
-    constexpr int in_flight = std::max(elements_of_row_in_flight<source_in_rows<All>>, 8);
-    constexpr std::int64_t row_of_warp = 128 * in_flight - 1;
+    using source = source_in_rows<All>;
+    constexpr std::int64_t row_of_warp =
+        has_few_registers<source, Composite> ? 128 * elements_of_row_in_flight<source> - 1 : 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if constexpr (Put::has_addresses) {
       if (all.results == 1) return launch_each(session, tuning, put, all, c);
