@@ -32,30 +32,27 @@ inline constexpr std::size_t words_of<axes_row<All>> =
 template <class All>
 using source_in_rows = index_source<axes_row<const All&>>;
 
+/// Whether elements are those of one array, of up to 8 bytes, and so is an accumulator: what a thread needs for each
+/// that it has in flight is known then, but for what f computes.
+template <class Source, class Composite>
+inline constexpr bool is_of_one_array = Source::words == 1 && Source::value_size > 0 && Source::value_size <= 8 &&
+                                        sizeof(typename Composite::accumulator_type) <= 8;
+template <class Source, class Composite>
+inline constexpr bool is_of_small_elements = is_of_one_array<Source, Composite> && Source::value_size <= sizeof(float);
+
 /// How many of a row's elements a thread has in flight: 64 bytes of one array.
-template <class Source>
-inline constexpr int elements_of_row_in_flight = [] {
-  constexpr bool is_small = Source::value_size > 0 && Source::value_size <= sizeof(float);
-  return elements_in_flight<Source>((is_small ? 2 : 1) * cuda_strategy::one_pass::recipe.elements);
-}();
+template <class Source, class Composite>
+inline constexpr int elements_of_row_in_flight =
+    units_in_flight<Source>(cuda_strategy::one_pass::recipe, false) * (is_of_small_elements<Source, Composite> ? 2 : 1);
 /// The same of lanes that share a row, and how many short rows they work on at once, with an element of each in flight:
 /// with eight the kernel's registers let half of the threads run (121 us instead of 72 for 2^26 floats in rows of 64,
 /// on an H200).
 template <class All>
-inline constexpr int elements_of_lane_in_flight = std::min(elements_of_row_in_flight<source_in_rows<All>>, 4);
+inline constexpr int elements_of_lane_in_flight =
+    std::min(units_in_flight<source_in_rows<All>>(cuda_strategy::one_pass::recipe, false), 4);
 template <class All, class Composite>
 inline constexpr int rows_in_flight =
     std::clamp(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1, elements_of_lane_in_flight<All>);
-
-/// Whether a thread needs few registers for each element that it has in flight: those of one array, in an accumulator
-/// of a word or two. Of others it is not known how many.
-template <class Source, class Composite>
-inline constexpr bool has_few_registers = Source::words == 1 && Source::value_size > 0 && Source::value_size <= 8 &&
-                                          sizeof(typename Composite::accumulator_type) <= 8;
-/// Where it does, a kernel says how many it may use, by how many blocks are to fit a multiprocessor (else 0). The
-/// compiler otherwise saves some, and folds between loads to do so.
-template <class Source, class Composite, int Blocks>
-inline constexpr int blocks_if_few_registers = has_few_registers<Source, Composite> ? Blocks : 0;
 
 /// A row's elements, numbered from 0.
 template <class Row>
@@ -63,26 +60,18 @@ __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
 }
 
-/// Elements mine, mine + step, ... of those below count, numbered from 0: of one array in rounds. What reads several,
-/// or adds to an accumulator, is slower so.
-template <int Elements, class Source, class Composite>
-__device__ void gather_elements(const Source& source, const Composite& c, typename Composite::state_type& state,
-                                std::int64_t mine, std::int64_t step, std::int64_t count) {
-  if constexpr (Source::words == 1 && Source::value_size > 0) {
+/// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0; in rounds or
+/// in steps (thread/vectorised.cuh).
+template <int Elements, bool InRounds, class Row, class Composite>
+__device__ void gather_of_row(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
+                              std::int64_t mine, std::int64_t step, std::int64_t count) {
+  const auto source = source_of_row(row);
+  auto state = c.begin(value);
+  if constexpr (InRounds) {
     gather_in_rounds<Elements>(source, c, state, mine, step, count);
   } else {
     gather_in_steps<Elements>(source, c, state, mine, step, count);
   }
-}
-
-/// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0.
-template <int Elements, class All, class Composite>
-__device__ void gather_of_row(const All& all, const md_index<All::axes::left_rank>& place, const Composite& c,
-                              typename Composite::accumulator_type& value, std::int64_t mine, std::int64_t step,
-                              std::int64_t count) {
-  const auto source = source_of_row(all.row(place));
-  auto state = c.begin(value);
-  gather_elements<Elements>(source, c, state, mine, step, count);
   c.finish(state, value);
 }
 
@@ -112,7 +101,7 @@ __device__ void gather_of_rows(const All& all, const Composite& c, typename Comp
 /// the other. Groups work on Rows of them at once, where is_crowded says that there are so many.
 /// Blocks of whole warps; no memory, no barriers.
 template <int Rows, class All, class Composite, class Put>
-__global__ void __launch_bounds__(256, (blocks_if_few_registers<source_in_rows<All>, Composite, 6>))
+__global__ void __launch_bounds__(256)
     rows_by_lanes_kernel(const All all, const Composite c, const Put put, unsigned log_lanes, bool is_crowded) {
   wait_for_grid_before();
   const unsigned lanes = 1u << log_lanes;
@@ -146,7 +135,9 @@ __global__ void __launch_bounds__(256, (blocks_if_few_registers<source_in_rows<A
       const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
       typename Composite::accumulator_type value = c.identity();
       if (has_row) {
-        gather_of_row<elements_of_lane_in_flight<All>>(all, place, c, value, lane, lanes, all.count);
+        // In rounds doubles had 32 registers instead of 40, which took 38 us instead of 35 for rows of 64 (an H200).
+        gather_of_row<elements_of_lane_in_flight<All>, is_of_small_elements<source_in_rows<All>, Composite>>(
+            all.row(place), c, value, lane, lanes, all.count);
       }
       join_lanes(c, value, lanes);
       if (has_row && lane == 0) put.put(row, c.at(place).result(value));
@@ -285,9 +276,17 @@ __device__ void gather_pieces_of_row(const Composite& c, typename Composite::acc
   gather_pieces(c, value, partials + row, rows, pieces, static_cast<int>(self.part), static_cast<int>(self.parts));
 }
 
+/// Of small elements two blocks of these threads are enough for a multiprocessor, which lets a thread have 64
+/// registers. The compiler, which is not told, takes 38, and folds between loads to do so. Of doubles it is not told:
+/// of what computes with them it would take 120 instead of 64 (sums of exp 38 us to 43 for columns of 4096 on an H200).
 template <class All, class Composite>
-inline constexpr int most_threads_of_tile = has_few_registers<source_in_rows<All>, Composite> ? 512 : 256;
-
+inline constexpr int most_threads_of_tile =
+    is_of_small_elements<source_in_rows<All>, Composite> ||
+            (All::reduces_fastest && is_of_one_array<source_in_rows<All>, Composite>)
+        ? 512
+        : 256;
+template <class All, class Composite>
+inline constexpr int blocks_of_tiles = is_of_small_elements<source_in_rows<All>, Composite> ? 2 : 0;
 struct memory_of_tiles {
   unsigned is_last;
 };
@@ -297,8 +296,7 @@ struct memory_of_tiles {
 /// their result, or goes to partials[piece * rows + row], and then the block that comes last to a tile, of which
 /// `arrived` has a counter for each, joins its pieces in their order; unless another launch does (null).
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
-                                  (blocks_if_few_registers<source_in_rows<All>, Composite, 2>))
+__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (blocks_of_tiles<All, Composite>))
     rows_by_tiles_kernel(const All all, const Composite c, const Put put, const tiles_share share,
                          typename Composite::accumulator_type* partials, unsigned* arrived) {
   wait_for_grid_before();
@@ -315,8 +313,9 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
     const std::int64_t from = piece * share.elements_of_piece;
     const std::int64_t until = all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
     if (has_row) {
-      gather_of_row<elements_of_row_in_flight<source_in_rows<All>>>(all, place, c, value, from + self.part,
-                                                                    static_cast<std::int64_t>(self.parts), until);
+      using source = source_in_rows<All>;
+      gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(
+          all.row(place), c, value, from + self.part, static_cast<std::int64_t>(self.parts), until);
     }
     combine_tile(c, value, memory_of_launch(), self, share.width);
     if (share.pieces > 1) {

@@ -165,10 +165,11 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
-  plan.launch.block_size = width == 1 && is_along && all.count <= threads_of_split * elements_of_row
-                               ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>>,
-                                                most_threads_of_tile<All, Composite>, session.multiprocessors())
-                               : threads_of_split;
+  plan.launch.block_size =
+      width == 1 && is_along && all.count <= threads_of_split * elements_of_row
+          ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
+                           most_threads_of_tile<All, Composite>, session.multiprocessors())
+          : threads_of_split;
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
   plan = complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
 
@@ -314,8 +315,9 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     constexpr std::int64_t short_column = 16;
     constexpr std::int64_t short_row = 512;
     using source = source_in_rows<All>;
-    constexpr std::int64_t row_of_warp =
-        has_few_registers<source, Composite> ? 128 * elements_of_row_in_flight<source> - 1 : 4096;
+    constexpr std::int64_t row_of_warp = is_of_small_elements<source, Composite> ? 2047
+                                         : is_of_one_array<source, Composite>    ? 1023
+                                                                                 : 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if constexpr (Put::has_addresses) {
       if (all.results == 1) return launch_each(session, tuning, put, all, c);

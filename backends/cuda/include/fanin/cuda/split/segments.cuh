@@ -59,10 +59,6 @@ template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
-/// Of a block's threads, which work on a piece.
-template <class Row>
-inline constexpr int elements_of_piece_in_flight = std::max(elements_of_row_in_flight<index_source<Row>>, 4);
-
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
 template <int Most = 4, class Row, class Composite>
 __device__ void gather_of_segment(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
@@ -184,10 +180,12 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
   const std::int64_t from = piece * length;
   const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
   value = c.identity();
-  auto state = c.begin(value);
-  gather_elements<elements_of_piece_in_flight<Row>>(source_of_row(segment), c, state, from + threadIdx.x,
-                                                    static_cast<std::int64_t>(blockDim.x), until);
-  c.finish(state, value);
+  using source = index_source<Row>;
+  constexpr bool in_rounds = is_of_one_array<source, Composite>;
+  constexpr int in_flight =
+      in_rounds ? elements_of_row_in_flight<source, Composite> : elements_of_segment_in_flight<Row, 4>;
+  gather_of_row<in_flight, in_rounds>(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x),
+                                      until);
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
 
@@ -269,9 +267,10 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
   }
 }
 
-/// As blocks_if_few_registers says.
+/// That one block of a multiprocessor is enough is said where elements are those of one array. The compiler otherwise
+/// saves registers, and folds between loads to do so.
 template <class All, class Composite>
-inline constexpr int blocks_of_pieces = blocks_if_few_registers<index_source<segment_row<const All&>>, Composite, 1>;
+inline constexpr int blocks_of_pieces = is_of_one_array<index_source<segment_row<const All&>>, Composite> ? 1 : 0;
 
 struct memory_of_segments {
   unsigned is_last;
