@@ -120,5 +120,21 @@ TEST(many_results, begin_early_and_wait_for_the_call_before) {
   }
 }
 
+/// Whose blocks have much to do and leave room starts behind the grid before.
+TEST(many_results, begin_early_where_that_leaves_them_even) {
+  const auto starts_early = [](int blocks, std::int64_t elements_of_thread) {
+    fanin::detail::cuda_plan plan;
+    plan.largest_grid = 660;
+    plan.launch.grid_size = blocks;
+    plan.options.can_start_early = true;
+    fanin::detail::start_evenly(plan, elements_of_thread);
+    return plan.options.can_start_early;
+  };
+  EXPECT_TRUE(starts_early(512, 64));
+  EXPECT_FALSE(starts_early(512, 65));
+  EXPECT_TRUE(starts_early(660, 65));
+  EXPECT_TRUE(starts_early(5'000, 4'096));
+}
+
 }  // namespace
 }  // namespace fanin_test

@@ -44,6 +44,14 @@ inline int blocks_at_once(const cuda_plan& plan, std::int64_t blocks) {
   return static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
 }
 
+/// Blocks of a grid that starts early go where those of the grid before leave room, and not evenly. So one that does
+/// not fill the device, and whose threads have much to do, starts behind it (2^26 doubles along a middle axis by 512
+/// blocks, of 660 that fit: 141 us instead of 122 on an H200).
+inline void start_evenly(cuda_plan& plan, std::int64_t elements_of_thread) {
+  constexpr std::int64_t much = 64;
+  if (plan.launch.grid_size < plan.largest_grid && elements_of_thread > much) plan.options.can_start_early = false;
+}
+
 struct by_lanes;
 struct by_threads;
 struct by_block;
@@ -118,6 +126,7 @@ cuda_plan plan_by_block(const cuda_session& session, const cuda_tuning& tuning, 
   plan_spills<strategy, one>(plan);
   plan = complete_plan<one, Key...>(session, tuning, plan);
   plan.launch.grid_size = blocks_at_once(plan, blocks);
+  start_evenly(plan, count / plan.launch.block_size);
   return plan;
 }
 inline constexpr std::int64_t count_unknown = INT32_MAX;
@@ -186,6 +195,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   share.elements_of_piece = ((std::max<std::int64_t>(all.count, 1) - 1) / pieces / alignment + 1) * alignment;
   share.pieces = all.count == 0 ? 1 : static_cast<int>((all.count - 1) / share.elements_of_piece + 1);
   plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, tiles * share.pieces));
+  start_evenly(plan, share.elements_of_piece / parts);
 
   accumulator* partials = nullptr;
   unsigned* arrived = nullptr;
