@@ -30,7 +30,7 @@ static cuda_kernel_facts facts_of(const cuda_session& session, const cuda_plan& 
   static std::atomic<std::uint64_t> known[devices][sizes];
   const int device = session.device();
   const auto key = (session.context() << 12 | static_cast<std::uint64_t>(plan.launch.block_size)) & 0xffffffffu;
-  const int size = std::bit_width(static_cast<unsigned>(plan.launch.block_size) / warp_size) - 1;
+  const int size = static_cast<int>(std::bit_width(static_cast<unsigned>(plan.launch.block_size) / warp_size)) - 1;
   const bool cacheable = device >= 0 && device < devices && size >= 0 && size < sizes;
   if (cacheable) {
     const std::uint64_t value = known[device][size].load(std::memory_order_relaxed);
