@@ -185,7 +185,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   tiles_share share;
   share.width = width;
   share.is_along = is_along;
-  const std::int64_t parts = plan.launch.block_size / width;
+  const std::int64_t parts = plan.launch.block_size / static_cast<int>(width);
   const std::int64_t at_once = plan.largest_grid;
   const std::int64_t most_pieces =
       all.count <= threads_of_split / width * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
