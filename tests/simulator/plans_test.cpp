@@ -195,8 +195,8 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
   EXPECT_EQ(planned_array(262'146), std::pair(8, 512));
   // As many threads as elements, where the tuning says something.
   using one_pass = rows::one_pass;
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64, .blocks_per_sm = 32}), 63), std::pair(1, 64));
-  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64, .blocks_per_sm = 32}), 65), std::pair(2, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 63), std::pair(1, 64));
+  EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 64}), 65), std::pair(2, 64));
   EXPECT_EQ(planned(gpu.with<one_pass>({.blocks_per_sm = 1}), 5'000), std::pair(4, 512));
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 1024}), 20'000), std::pair(4, 1024));
   EXPECT_EQ(planned(gpu.with<one_pass>({.block_size = 512}), 20'000), std::pair(8, 512));

@@ -29,6 +29,7 @@ template <class All>
 inline constexpr std::size_t words_of<axes_row<All>> =
     words_beside_extents<words_of<typename axes_row<All>::functor_type>, axes_row<All>::axes::rank>;
 
+/// What a thread reads a row's elements from.
 template <class All>
 using source_in_rows = index_source<axes_row<const All&>>;
 
@@ -40,7 +41,7 @@ inline constexpr bool is_of_one_array = Source::words == 1 && Source::value_size
 template <class Source, class Composite>
 inline constexpr bool is_of_small_elements = is_of_one_array<Source, Composite> && Source::value_size <= sizeof(float);
 
-/// How many of a row's elements a thread has in flight: 64 bytes of one array.
+/// How many of a row's elements a thread has in flight: 64 bytes of floats or doubles of one array.
 template <class Source, class Composite>
 inline constexpr int elements_of_row_in_flight =
     units_in_flight<Source>(cuda_strategy::one_pass::recipe, false) * (is_of_small_elements<Source, Composite> ? 2 : 1);

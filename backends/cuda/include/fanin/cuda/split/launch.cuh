@@ -45,8 +45,8 @@ inline int blocks_at_once(const cuda_plan& plan, std::int64_t blocks) {
 }
 
 /// Blocks of a grid that starts early go where those of the grid before leave room, and not evenly. So one that does
-/// not fill the device, and whose threads have much to do, starts behind it (2^26 doubles along a middle axis by 512
-/// blocks, of 660 that fit: 141 us instead of 122 on an H200).
+/// not fill the device, and whose threads have much to do, starts behind it. (Seen on an H200: 2^26 doubles along a
+/// middle axis by 512 blocks, of 660 that fit, started early: 141 us; 120 to 123 in a version that did not.)
 inline void start_evenly(cuda_plan& plan, std::int64_t elements_of_thread) {
   constexpr std::int64_t much = 64;
   if (plan.launch.grid_size < plan.largest_grid && elements_of_thread > much) plan.options.can_start_early = false;
@@ -174,8 +174,10 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
+  // Only blocks of all threads share what is worth it.
+  const bool may_be_shared = all.count > threads_of_split / width * elements_of_row;
   plan.launch.block_size =
-      width == 1 && is_along && all.count <= threads_of_split * elements_of_row
+      width == 1 && is_along && !may_be_shared
           ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
                            most_threads_of_tile<All, Composite>, session.multiprocessors())
           : threads_of_split;
@@ -187,8 +189,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   share.is_along = is_along;
   const std::int64_t parts = plan.launch.block_size / static_cast<int>(width);
   const std::int64_t at_once = plan.largest_grid;
-  const std::int64_t most_pieces =
-      all.count <= threads_of_split / width * elements_of_row ? 1 : all.count / (parts * elements_of_piece);
+  const std::int64_t most_pieces = may_be_shared ? all.count / (parts * elements_of_piece) : 1;
   const std::int64_t tasks = tiles <= at_once ? at_once : rounds * at_once;
   const std::int64_t pieces = std::clamp<std::int64_t>(tasks / tiles, 1, most_pieces);
   const std::int64_t alignment = std::max(elements_of_line / width, 1u);

@@ -161,7 +161,7 @@ __device__ inline runs_mark scan_marks(const runs_mark* from, runs_mark* to, std
   return all;
 }
 
-/// A chunk of tiles a block, up to most_marks of them; the block that ends last tells how many runs there are.
+/// A chunk of tiles a block, by up to most_marks blocks; the one that ends last tells how many runs there are.
 template <class Key>
 __global__ void __launch_bounds__(threads_of_runs)
     mark_runs_kernel(const runs_keys<Key> runs, const runs_marks marks, unsigned* ticket, unsigned* listed,
