@@ -309,6 +309,60 @@ TEST(segments, of_values_that_are_not_staged) {
   }
 }
 
+template <std::size_t Size>
+struct bytes_of_segment {
+  struct value {
+    std::array<std::uint8_t, Size> of;
+    FANIN_FUNCTION operator std::int64_t() const { return of[Size - 1]; }
+  };
+  FANIN_FUNCTION value operator()(std::int64_t s, std::int64_t) const {
+    value all{};
+    all.of[Size - 1] = static_cast<std::uint8_t>(s % 251);
+    return all;
+  }
+};
+template <std::size_t Size>
+void reduce_bytes_of_segments(std::int64_t length) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  constexpr std::size_t n = 4'000;  // so many that a warp has several
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(std::vector<std::int64_t>(n, length), 0);
+  std::vector<std::int64_t> sums(n);
+  fanin::parallel_reduce_into(sums.data(), fanin::segments(gpu, offsets), bytes_of_segment<Size>{},
+                              fanin::sum<std::int64_t>{});
+  gpu.synchronize();
+  for (std::size_t s = 0; s < n; ++s) {
+    ASSERT_EQ(sums[s], static_cast<std::int64_t>(s % 251) * length) << "segment " << s << ", " << Size << " bytes";
+  }
+}
+
+/// Values of f of sizes that are no powers of two, which a warp stages for several segments.
+TEST(segments, of_values_of_few_bytes) {
+  reduce_bytes_of_segments<3>(50);
+  reduce_bytes_of_segments<5>(100);
+  reduce_bytes_of_segments<6>(31);
+  reduce_bytes_of_segments<7>(58);
+}
+
+struct quotient {
+  FANIN_FUNCTION float operator()(std::int64_t i, std::int64_t j) const { return 1.0F / static_cast<float>(1 + i + j); }
+};
+
+/// A tuning counts for no row, a lone one as little as several.
+TEST(rows, take_no_tuning) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  for (const std::int64_t n : {1, 2}) {
+    std::vector<float> plain(2);
+    std::vector<float> tuned(2);
+    fanin::parallel_reduce_into(plain.data(), fanin::rows(gpu, n, 1'003), quotient{}, fanin::sum<float>{});
+    const auto other = gpu.with({.block_size = 96, .blocks_per_sm = 1, .chunks = 2});
+    fanin::parallel_reduce_into(tuned.data(), fanin::rows(other, n, 1'003), quotient{}, fanin::sum<float>{});
+    gpu.synchronize();
+    EXPECT_EQ(plain, tuned) << n;
+  }
+}
+
 /// Offsets that fall, repeat elements or lie beyond the array: what each segment then has.
 TEST(segments, offsets_that_do_not_rise) {
   std::vector<std::int64_t> offsets;

@@ -137,8 +137,9 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
 /// of 0 gives the identities' results; with an extent of 0 among those that are left nothing is written, and the
 /// destination may be null.
 ///
-/// The bits of a result depend on its own elements, the shape, the object, its tuning, the device and the number of
-/// threads, never on what other results hold. The same from run to run.
+/// The bits of a result depend on its own elements, the shape, the object, the device and the number of threads, never
+/// on what other results hold; of a lone one also on whether several reducers' results go to one place or to one each.
+/// The same from run to run.
 template <std::size_t... Axis, class Exec, std::size_t Rank, iterate Order>
 auto axes(const md_range_policy<Exec, Rank, Order>& range) {
   if constexpr (detail::check_axes<Rank, Axis...>()) {

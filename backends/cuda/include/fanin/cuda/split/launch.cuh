@@ -293,13 +293,15 @@ inline unsigned rows_of_tile(std::int64_t count) {
   return static_cast<unsigned>(threads_of_split / std::clamp<std::uint64_t>(threads, 1, warp_size));
 }
 
+/// By launches of their own, as of a flat sum. A tuning does not count here either.
 template <class Put, class All, class Composite>
 void launch_each(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
   using stage = grid_stage_of<cuda_strategy::one_pass, typename Composite::one_type>;
   for (std::int64_t row = 0; row < all.results; ++row) {
     const md_index<All::axes::left_rank> place = all.place(row);
     const index_source<axes_row<All>> source{{all, place}, all.first(), all.count};
-    stage::enqueue(session, tuning, source, c.at(place), {put.address(row), {}});
+    stage::enqueue(session, cuda_tuning{.early_start = tuning.early_start}, source, c.at(place),
+                   {put.address(row), {}});
   }
 }
 

@@ -96,16 +96,18 @@ inline constexpr bool asks_for_segment = true;
 template <class T>
 inline constexpr bool asks_for_segment<value_of_segment<T>> = false;
 
-/// How many elements a warp has staged at a time. Not more: of 3 KiB a warp, what is left of the first-level cache
-/// makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an H200).
+/// How many elements a warp has staged at a time, in whole rounds of its lanes. Not more: of 3 KiB a warp, what is left
+/// of the first-level cache makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an
+/// H200).
 template <class T>
-inline constexpr int staged_at_a_time = 2048 / (sizeof(T) < 4 ? 4 : static_cast<int>(sizeof(T)));
+inline constexpr int staged_at_a_time = sizeof(T) <= 4 ? 512 : 256;
 
 /// What a warp has staged of neighbouring segments, one behind the other.
 template <class T>
 struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
   static constexpr int capacity = staged_at_a_time<T>;
   static constexpr int lanes = static_cast<int>(warp_size);
+  static_assert(capacity % (2 * lanes) == 0);
   struct segment {
     std::int16_t begin;
     std::int16_t count;
