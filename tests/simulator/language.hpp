@@ -38,6 +38,7 @@ inline void __threadfence_system(simulator::place here = simulator::place::curre
 
 inline int __ffs(int word) { return __builtin_ffs(word); }
 inline int __popc(unsigned word) { return __builtin_popcount(word); }
+inline int __clz(int word) { return word == 0 ? 32 : __builtin_clz(static_cast<unsigned>(word)); }
 
 /// A plain load: "cache operators are performance hints" (PTX ISA), so that what orders it is a fence.
 template <class T>

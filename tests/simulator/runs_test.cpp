@@ -117,59 +117,85 @@ TEST(runs, of_a_graph_that_runs_again) {
   }
 }
 
-/// Marks where a thread sums several tiles of a chunk, which its block's memory holds or not, and several chunks.
-TEST(runs, marks_of_many_tiles) {
+/// What is before each tile, as blocks find it.
+__global__ void tell_tiles_kernel(const fanin::detail::runs_keys<std::int8_t> runs,
+                                  const fanin::detail::runs_chunks chunks,
+                                  const fanin::detail::cuda_destination<std::int64_t> count,
+                                  fanin::detail::runs_mark* of_tile) {
   namespace detail = fanin::detail;
-  constexpr std::int64_t tiles = 1'201;
+  detail::wait_for_grid_before();
+  auto& block = detail::object_of_block<detail::memory_of_chunk>();
+  detail::mark_chunk(runs, chunks, count, block);
+  for (int tile = static_cast<int>(threadIdx.x); tile < chunks.tiles_in(blockIdx.x);
+       tile += static_cast<int>(blockDim.x)) {
+    of_tile[chunks.first_tile(blockIdx.x) + tile] = block.before_tile(tile, chunks.first_key(blockIdx.x));
+  }
+}
+
+/// By several launches that share units, of more chunks than are asked at once, in which many, few or no runs begin.
+/// The second launch uses up the tags.
+TEST(runs, chunks_ask_those_before) {
+  namespace detail = fanin::detail;
+  constexpr std::int64_t tiles = 301;
   constexpr std::int64_t n = tiles * detail::keys_of_tile - 100;
   std::vector<std::int8_t> keys(static_cast<std::size_t>(n), 0);
-  std::vector<detail::runs_mark> of_tile(tiles, {0, detail::no_run});
+  std::vector<detail::runs_mark> expected(tiles);
+  detail::runs_mark before{0, detail::no_run};
   for (std::int64_t k = 0; k < n; ++k) {
+    if (k % detail::keys_of_tile == 0) expected[static_cast<std::size_t>(k / detail::keys_of_tile)] = before;
     const auto at = static_cast<std::size_t>(k);
-    const std::uint64_t kind = mix(at / 700) % 3;  // some tiles have many, some few, some none
-    const bool begins = k == 0 || (kind != 0 && mix(at) % (kind == 1 ? 4 : 600) == 0);
+    const std::uint64_t kind = k > n / 2 ? 0 : mix(at / 7'000) % 3;
+    const bool begins = k == 0 || k == n - 1 || (kind != 0 && mix(at) % (kind == 1 ? 4 : 600) == 0);
     keys[at] = static_cast<std::int8_t>((k == 0 ? 0 : keys[at - 1]) ^ (begins ? 1 : 0));
-    detail::runs_mark& mark = of_tile[at / detail::keys_of_tile];
-    if (begins && mark.runs++ == 0) mark.first = k;
+    if (begins) before = {before.runs + 1, k};
   }
-  static_assert(tiles > detail::most_marks);
-  for (const std::int64_t tiles_of_chunk : {tiles, tiles / 2 + 1, std::int64_t{2}}) {
-    const new_device drawn;
-    const fanin::cuda gpu;
-    const std::int64_t chunks = (tiles - 1) / tiles_of_chunk + 1;
-    std::vector<detail::runs_mark> marks(tiles);
-    std::vector<detail::runs_mark> marks_of_chunks(static_cast<std::size_t>(chunks));
-    std::vector<std::uint32_t> begins(tiles * detail::words_of_tile);
-    const detail::runs_keys<std::int8_t> all{keys.data(), n};
-    const detail::runs_marks where{marks.data(), marks_of_chunks.data(), begins.data(), tiles,
-                                   detail::divider(tiles_of_chunk)};
-    unsigned counters[2] = {0, 9};
-    unsigned* const ticket = counters;
-    unsigned* const listed = counters + 1;
+  const new_device drawn;
+  const fanin::cuda gpu;
+  static_assert(tiles > 2 * detail::runs_chunks::asked);
+  std::vector<detail::tagged_unit> units(detail::runs_chunks::units(tiles));
+  unsigned closed = detail::is_published - 2;
+  for (const int tiles_of_chunk : {1, 1, 32, 3}) {
+    const auto chunks = static_cast<unsigned>((tiles - 1) / tiles_of_chunk + 1);
+    unsigned listed = 9;
     std::int64_t told = -1;
+    std::vector<detail::runs_mark> found(tiles, {-5, -5});
+    const detail::runs_keys<std::int8_t> all{keys.data(), n};
+    const detail::runs_chunks where{
+        {units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, &listed, tiles, chunks, tiles_of_chunk};
     const detail::cuda_destination<std::int64_t> count{&told, {}};
-    void* arguments[] = {detail::argument(all), detail::argument(where), detail::argument(ticket),
-                         detail::argument(listed), detail::argument(count)};
+    detail::runs_mark* const to = found.data();
+    void* arguments[] = {detail::argument(all), detail::argument(where), detail::argument(count), detail::argument(to)};
     cudaLaunchConfig_t config{};
-    config.gridDim.x = static_cast<unsigned>(chunks);
-    config.blockDim.x = detail::threads_of_runs;
+    config.gridDim.x = chunks;
+    config.blockDim.x = 64;
     config.stream = gpu.stream();
-    ASSERT_EQ(cudaLaunchKernelExC(&config, detail::kernel_pointer(&detail::mark_runs_kernel<std::int8_t>), arguments),
-              cudaSuccess);
+    ASSERT_EQ(cudaLaunchKernelExC(&config, detail::kernel_pointer(&tell_tiles_kernel), arguments), cudaSuccess);
     gpu.synchronize();
-    EXPECT_EQ(counters[0] + counters[1], 0U);
-    std::int64_t behind = detail::no_run;
-    std::int64_t before = told;
-    for (std::int64_t tile = tiles; tile-- > 0;) {
-      const detail::runs_mark& mark = marks[static_cast<std::size_t>(tile)];
-      const detail::runs_mark& chunk = marks_of_chunks[static_cast<std::size_t>(tile / tiles_of_chunk)];
-      const detail::runs_mark& own = of_tile[static_cast<std::size_t>(tile)];
-      before -= own.runs;
-      ASSERT_EQ(mark.runs + chunk.runs, before) << tile << ", chunks of " << tiles_of_chunk;
-      ASSERT_EQ(std::min(mark.first, chunk.first), behind) << tile << ", chunks of " << tiles_of_chunk;
-      behind = std::min(behind, own.first);
+    EXPECT_EQ(listed, 0U);
+    EXPECT_EQ(told, before.runs);
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      ASSERT_EQ(found[tile].runs, expected[tile].runs) << tile << ", chunks of " << tiles_of_chunk;
+      ASSERT_EQ(found[tile].last, expected[tile].last) << tile << ", chunks of " << tiles_of_chunk;
     }
-    EXPECT_EQ(before, 0);
+    const auto is_clear = [](const detail::tagged_unit& unit) {
+      return (unit.payload[0] | unit.payload[1] | unit.payload[2] | unit.tag) == 0;
+    };
+    EXPECT_EQ(std::all_of(units.begin(), units.end(), is_clear), closed == 0);
+  }
+  EXPECT_EQ(closed, 2U);
+}
+
+/// What the chunks until one tell holds numbers of 48 bits.
+TEST(runs, units_of_chunks) {
+  namespace detail = fanin::detail;
+  constexpr std::int64_t most = (std::int64_t{1} << 48) - 1;
+  for (const std::int64_t runs : {std::int64_t{0}, std::int64_t{1}, std::int64_t{0xaaaa'5555'aaaa}, most}) {
+    for (const std::int64_t last : {detail::no_run, std::int64_t{0}, (std::int64_t{1} << 32) - 1, most - 1}) {
+      const detail::tagged_unit unit = detail::unit_of({runs, last}, 7);
+      EXPECT_TRUE(detail::is_of_launch(unit, 7));
+      EXPECT_EQ(detail::mark_of(unit).runs, runs);
+      EXPECT_EQ(detail::mark_of(unit).last, last);
+    }
   }
 }
 
@@ -190,11 +216,11 @@ TEST(runs, launches) {
     EXPECT_EQ(told, n == 0 ? 0 : 1);
     return std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches);
   };
-  EXPECT_EQ(launched(4'097, 5, fanin::sum<double>{}), "runs, 3");
-  EXPECT_EQ(launched(4'096, 5, fanin::sum<double>{}), "runs, 2");
+  EXPECT_EQ(launched(4'097, 5, fanin::sum<double>{}), "runs, 2");
+  EXPECT_EQ(launched(4'096, 5, fanin::sum<double>{}), "runs, 1");
   EXPECT_EQ(launched(4'097, 0, fanin::sum<double>{}), "runs, 1");
   EXPECT_EQ(launched(0, 5, fanin::sum<double>{}), "runs, 1");
-  EXPECT_EQ(launched(4'097, 5, fanin::exact_sum<double>{}), "runs by block, 2");
+  EXPECT_EQ(launched(4'097, 5, fanin::exact_sum<double>{}), "runs by block, 1");
 }
 
 }  // namespace

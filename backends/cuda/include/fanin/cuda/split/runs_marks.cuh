@@ -9,47 +9,84 @@
 #include <utility>
 
 #include <fanin/cuda/destination.cuh>
+#include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/split/segments.cuh>
-#include <fanin/detail/divider.hpp>
+#include <fanin/cuda/workspace.cuh>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/device/block.cuh>
-#include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 
-/// The first launch over runs: where they begin, a bit for each key; how many do in each tile of keys, and where the
-/// first of them does.
+/// Where runs begin: a block marks in its memory with which keys of a chunk runs begin, and asks the chunks before it
+/// how many there were and where the last of them began.
 namespace fanin::detail {
 
-/// Keys that a warp takes at once. A run of more elements than a warp takes is the last one of its tile.
+/// Keys that a warp takes at once: a tile.
 inline constexpr int keys_of_tile = 512;
 inline constexpr unsigned threads_of_runs = 256;
 inline constexpr int words_of_tile = keys_of_tile / static_cast<int>(warp_size);
-static_assert(keys_of_tile <= segment_of_warp && words_of_tile <= static_cast<int>(warp_size));
+static_assert(words_of_tile <= static_cast<int>(warp_size));
+/// Tiles that a block takes at once, at most: a chunk. A lane a tile adds them up.
+inline constexpr int most_tiles_of_chunk = static_cast<int>(warp_size);
 
-/// Of a tile, or of a chunk of them: how many runs begin in it, and where the first of them does. Then, how many begin
-/// before it in its chunk (of a chunk: before it), and where the first does that begins behind it.
+/// How many runs begin in some keys, and where the last of them does.
 struct runs_mark {
   std::int64_t runs;
-  std::int64_t first;
+  std::int64_t last;
 };
-inline constexpr std::int64_t no_run = INT64_MAX;
+inline constexpr std::int64_t no_run = -1;
 
-/// In the call's workspace.
-struct runs_marks {
-  runs_mark* of_tile;
-  runs_mark* of_chunk;
-  std::uint32_t* begins;  ///< a bit for each key with which a run begins
+/// The same of a tile, counted from its chunk's begin; then, of what is before it in its chunk.
+struct tile_mark {
+  int runs;
+  int last;
+};
+
+/// What the launch shares, whose blocks have a chunk each. A chunk tells what is in it, and the last of so many what is
+/// in all before its end: others ask the last one of those before theirs, and the chunks between. Blocks start in the
+/// order of their index (tagged_units.cuh), so that whoever waits for a chunk before its own waits for a block that
+/// runs.
+struct runs_chunks {
+  static constexpr unsigned asked_by_lane = 4;
+  static constexpr unsigned asked = asked_by_lane * warp_size;
+
+  watched_memory watched;  ///< a unit a chunk, and one for each so many of them
+  unsigned* listed;        ///< how many pieces of long runs: 0 before a chunk is numbered
   std::int64_t tiles;
-  divider tiles_of_chunk;
+  unsigned count;
+  int tiles_of_chunk;
+
+  static constexpr std::size_t units(std::size_t chunks) { return chunks + chunks / asked; }
+  __device__ tagged_unit* of_chunk(unsigned chunk) const { return watched.units + chunk; }
+  __device__ tagged_unit* of_all_until(unsigned chunk) const { return watched.units + count + chunk / asked; }
+
+  __device__ std::int64_t first_tile(unsigned chunk) const { return static_cast<std::int64_t>(chunk) * tiles_of_chunk; }
+  __device__ std::int64_t first_key(unsigned chunk) const { return first_tile(chunk) * keys_of_tile; }
+  __device__ int tiles_in(unsigned chunk) const {
+    const std::int64_t left = tiles - first_tile(chunk);
+    return left < tiles_of_chunk ? static_cast<int>(left) : tiles_of_chunk;
+  }
 };
 
-/// By a warp: use(round, lanes with whose keys a run begins) for some rounds of a tile, a key a lane in each; all of
-/// them are in flight at once. `mine` is the first one's place; IsInner says that there are keys before and behind the
-/// tile.
-template <bool IsInner, class Key, class Use, int... K>
-__device__ void use_keys(const runs_keys<Key>& runs, std::int64_t mine, int round, const Use& use,
-                         std::integer_sequence<int, K...>) {
+/// In a block's memory.
+struct memory_of_chunk {
+  std::uint32_t begins[most_tiles_of_chunk * words_of_tile];  ///< a bit for each key with which a run begins
+  tile_mark of_tile[most_tiles_of_chunk];
+  runs_mark before;  ///< of all chunks before
+  unsigned next;     ///< tile that no warp has taken
+
+  /// Of all keys before a tile, in a chunk that begins at `begin`.
+  __device__ runs_mark before_tile(int tile, std::int64_t begin) const {
+    const tile_mark mark = of_tile[tile];
+    return {before.runs + mark.runs, mark.last < 0 ? before.last : begin + mark.last};
+  }
+};
+
+/// By a warp: marks with which keys of some rounds of a tile runs begin, a key a lane in each; all of them are in
+/// flight at once. `mine` is the first one's place; IsInner says that there are keys before and behind the tile.
+template <bool IsInner, class Key, int... K>
+__device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::uint32_t* begins,
+                            std::integer_sequence<int, K...>) {
   constexpr auto lanes = static_cast<int>(warp_size);
   const std::int64_t left = runs.elements - mine;  // may be below 1
   const Key* const from = runs.keys + mine;
@@ -62,135 +99,216 @@ __device__ void use_keys(const runs_keys<Key>& runs, std::int64_t mine, int roun
   const Key here[] = {load(K, 0)...};
   const Key before[] = {load(K, 1)...};
   all_loads_first();
-  const auto begins = [&](int k) {
+  const auto begins_at = [&](int k) {
     if constexpr (IsInner) return !runs.are_equal(before[k], here[k]);
     return k * lanes < left && (mine + k * lanes == 0 || !runs.are_equal(before[k], here[k]));
   };
-  (use(round + K, lanes_where(begins(K))), ...);
+  const std::uint32_t words[] = {lanes_where(begins_at(K))...};
+  if (threadIdx.x % warp_size == 0) ((begins[K] = words[K]), ...);
 }
 
 /// How many keys a lane has in flight.
 template <class Key>
-inline constexpr int keys_in_flight = static_cast<int>(std::bit_floor(std::clamp<std::size_t>(32 / sizeof(Key), 1, 8)));
+inline constexpr int keys_in_flight =
+    static_cast<int>(std::bit_floor(std::clamp<std::size_t>(64 / sizeof(Key), 1, 16)));
 
-/// By a warp: marks where runs begin in a tile. How many there are, and where the first of them begins.
+/// By a warp: what lanes before this one have, and all have.
+struct sums_of_lanes {
+  int before;
+  int all;
+};
+__device__ inline sums_of_lanes sum_lanes(int value) {
+  constexpr auto lanes = static_cast<int>(warp_size);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  int sum = value;
+  for (int step = 1; step < lanes; step *= 2) {
+    const int before = of_lane(sum, (lane - step) & (lanes - 1));
+    if (lane >= step) sum += before;
+  }
+  return {sum - value, of_lane(sum, lanes - 1)};
+}
+
+/// Of a tile's keys with which runs begin, a lane's share: 16 bits.
+inline constexpr int keys_of_lane = keys_of_tile / static_cast<int>(warp_size);
+__device__ inline std::uint32_t begins_of_lane(const std::uint32_t* begins) {
+  static_assert(keys_of_lane == 16);
+  return begins[threadIdx.x % warp_size / 2] >> threadIdx.x % 2 * 16 & 0xffff;
+}
+
+/// By a warp: marks with which keys of a tile runs begin, from place `base` of the chunk on.
 template <class Key>
-__device__ runs_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, std::uint32_t* begins) {
-  const int lane = static_cast<int>(threadIdx.x % warp_size);
+__device__ tile_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, int base, std::uint32_t* begins) {
+  constexpr auto lanes = static_cast<int>(warp_size);
   const std::int64_t from = tile * keys_of_tile;
-  std::uint32_t mine = 0;
-  runs_mark found{0, no_run};
-  const auto use = [&](int round, std::uint32_t lanes) {
-    if (found.runs == 0 && lanes != 0) {
-      found.first = from + round * static_cast<int>(warp_size) + __ffs(static_cast<int>(lanes)) - 1;
-    }
-    found.runs += __popc(lanes);
-    if (lane == round) mine = lanes;
-  };
-  const auto rounds = [&]<bool IsInner, int InFlight>(std::bool_constant<IsInner>,
-                                                      std::integral_constant<int, InFlight>) {
+  const auto rounds = [&]<bool IsInner>(std::bool_constant<IsInner>) {
 #pragma unroll 1
-    for (int round = 0; round < words_of_tile; round += InFlight) {
-      use_keys<IsInner>(runs, from + round * static_cast<int>(warp_size) + lane, round, use,
-                        std::make_integer_sequence<int, InFlight>{});
+    for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
+      mark_rounds<IsInner>(runs, from + round * lanes + threadIdx.x % warp_size, begins + round,
+                           std::make_integer_sequence<int, keys_in_flight<Key>>{});
     }
   };
   if (tile > 0 && from + keys_of_tile <= runs.elements) {
-    rounds(std::true_type{}, std::integral_constant<int, keys_in_flight<Key>>{});
+    rounds(std::true_type{});
   } else {
-    rounds(std::false_type{}, std::integral_constant<int, 1>{});
+    rounds(std::false_type{});
   }
-  if (lane < words_of_tile) begins[tile * words_of_tile + lane] = mine;
-  return found;
+  __syncwarp();
+  const std::uint32_t mine = begins_of_lane(begins);
+  const std::uint32_t with_some = lanes_where(mine != 0);
+  const int lane = lanes - 1 - __clz(static_cast<int>(with_some));  // the last one
+  const int place = lane * keys_of_lane + 31 - __clz(static_cast<int>(of_lane(mine, lane & (lanes - 1))));
+  return {static_cast<int>(sum_in_warp(static_cast<std::uint32_t>(__popc(mine)))),
+          with_some == 0 ? static_cast<int>(no_run) : base + place};
 }
 
-/// So many marks a block looks through in its memory.
-inline constexpr std::int64_t most_marks = 1'024;
-struct memory_of_marks {
-  runs_mark marks[most_marks];
-  runs_mark of_warp[threads_of_runs / warp_size];
-  unsigned is_last;
-};
-
-/// By a block of threads_of_runs: marks `from` .. , each of which gets, in `to` (which may be the same), the runs of
-/// those before it and the first of those behind it. Gives that of all of them. One barrier; the caller puts one before
-/// the next use.
-__device__ inline runs_mark scan_marks(const runs_mark* from, runs_mark* to, std::int64_t count,
-                                       runs_mark (&of_warp)[threads_of_runs / warp_size]) {
+/// By a warp: gives each of `count` marks what those before it make. What all of them do.
+__device__ inline tile_mark scan_marks(tile_mark* marks, int count) {
   constexpr auto lanes = static_cast<int>(warp_size);
   const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
-  const std::int64_t share = (count + threads_of_runs - 1) / threads_of_runs;
-  const std::int64_t begin = threadIdx.x * share < count ? threadIdx.x * share : count;
-  const std::int64_t end = begin + share < count ? begin + share : count;
-  const auto less = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
-  runs_mark mine{0, no_run};
-  for (std::int64_t at = begin; at < end; ++at) mine = {mine.runs + from[at].runs, less(mine.first, from[at].first)};
-  runs_mark with_others = mine;  // runs with those of lanes before, first with those of lanes behind
+  constexpr tile_mark nothing{0, static_cast<int>(no_run)};
+  tile_mark all = lane < count ? marks[lane] : nothing;
+  const auto of_lane_before = [&](int step) {
+    const int other = (lane - step) & (lanes - 1);
+    const tile_mark mark{of_lane(all.runs, other), of_lane(all.last, other)};
+    return lane < step ? nothing : mark;
+  };
   for (int step = 1; step < lanes; step *= 2) {
-    const std::int64_t before = of_lane(with_others.runs, (lane - step) & (lanes - 1));
-    const std::int64_t behind = shuffle_down(with_others.first, static_cast<unsigned>(step));
-    if (lane >= step) with_others.runs += before;
-    if (lane + step < lanes) with_others.first = less(with_others.first, behind);
+    const tile_mark before = of_lane_before(step);
+    all = {before.runs + all.runs, all.last < 0 ? before.last : all.last};
   }
-  std::int64_t behind = shuffle_down(with_others.first, 1);
-  if (lane == lanes - 1) {
-    of_warp[warp].runs = with_others.runs;
-    behind = no_run;
-  }
-  if (lane == 0) of_warp[warp].first = with_others.first;
-  __syncthreads();
-  std::int64_t before = with_others.runs - mine.runs;
-  runs_mark all{0, no_run};
-  for (int k = 0; k < static_cast<int>(threads_of_runs) / lanes; ++k) {
-    const runs_mark other = of_warp[k];
-    if (k < warp) before += other.runs;
-    if (k > warp) behind = less(behind, other.first);
-    all = {all.runs + other.runs, less(all.first, other.first)};
-  }
-  for (std::int64_t at = begin; at < end; ++at) {
-    const std::int64_t own = from[at].runs;
-    to[at].runs = before;
-    before += own;
-  }
-  for (std::int64_t at = end; at-- > begin;) {
-    const std::int64_t own = from[at].first;
-    to[at].first = behind;
-    behind = less(behind, own);
-  }
-  return all;
+  const tile_mark before = of_lane_before(1);
+  if (lane < count) marks[lane] = before;
+  return {of_lane(all.runs, lanes - 1), of_lane(all.last, lanes - 1)};
 }
 
-/// A chunk of tiles a block, by up to most_marks blocks; the one that ends last tells how many runs there are.
+/// What is in a chunk as it is told to those behind it; and, told once more where somebody waits for that, that it has
+/// asked.
+__device__ inline tagged_unit unit_of(const tile_mark& mark, bool has_asked, std::uint32_t launches) {
+  const std::uint32_t words[] = {static_cast<std::uint32_t>(mark.runs), static_cast<std::uint32_t>(mark.last + 1),
+                                 has_asked ? 1u : 0u};
+  return make_unit(words, launches);
+}
+/// What is in all chunks until one: numbers of 48 bits.
+__device__ inline tagged_unit unit_of(const runs_mark& mark, std::uint32_t launches) {
+  const auto runs = static_cast<std::uint64_t>(mark.runs);
+  const auto last = static_cast<std::uint64_t>(mark.last + 1);
+  const std::uint32_t words[] = {static_cast<std::uint32_t>(runs), static_cast<std::uint32_t>(last),
+                                 static_cast<std::uint32_t>(runs >> 32 << 16 | last >> 32)};
+  return make_unit(words, launches);
+}
+__device__ inline runs_mark mark_of(const tagged_unit& unit) {
+  const std::uint64_t high = unit.payload[2];
+  return {static_cast<std::int64_t>(high >> 16 << 32 | unit.payload[0]),
+          static_cast<std::int64_t>((high & 0xffff) << 32 | unit.payload[1]) - 1};
+}
+
+/// By a warp: what is in all chunks before this one.
+__device__ inline runs_mark ask_before(const runs_chunks& chunks, unsigned chunk, std::uint32_t launches) {
+  constexpr unsigned of_lane = runs_chunks::asked_by_lane;
+  const unsigned first = chunk / runs_chunks::asked * runs_chunks::asked;
+  const unsigned mine = first + threadIdx.x % warp_size;
+  const auto keys = static_cast<unsigned>(chunks.tiles_of_chunk * keys_of_tile);
+  constexpr unsigned all = 1u << of_lane;
+  unsigned missing = first > 0 ? all : 0;
+#pragma unroll
+  for (unsigned k = 0; k < of_lane; ++k) missing |= mine + k * warp_size < chunk ? 1u << k : 0;
+  runs_mark before{0, no_run};
+  std::uint32_t runs = 0;
+  std::uint32_t last = 0;  // and 1, from the first one's begin
+  do {
+    // Those that are there are not asked again: all blocks ask the same few lines of memory.
+    tagged_unit unit[of_lane];
+#pragma unroll
+    for (unsigned k = 0; k < of_lane; ++k) {
+      unit[k] = load_unit(chunks.of_chunk((missing >> k & 1) != 0 ? mine + k * warp_size : 0));
+    }
+    if ((missing & all) != 0) {
+      const tagged_unit until_first = load_unit(chunks.of_all_until(first - 1));
+      if (is_of_launch(until_first, launches)) {
+        missing -= all;
+        before = mark_of(until_first);
+      }
+    }
+#pragma unroll
+    for (unsigned k = 0; k < of_lane; ++k) {
+      if ((missing >> k & 1) == 0 || !is_of_launch(unit[k], launches)) continue;
+      missing -= 1u << k;
+      runs += unit[k].payload[0];
+      const std::uint32_t place = (mine - first + k * warp_size) * keys + unit[k].payload[1];
+      if (unit[k].payload[1] != 0 && place > last) last = place;
+    }
+  } while (!all_in_warp(missing == 0));
+  runs = sum_in_warp(runs);
+  last = most_in_warp(last);
+  return {before.runs + runs, last == 0 ? before.last : chunks.first_key(first) + last - 1};
+}
+
+/// By the last chunk's warp, when it knows what is before: opens the units to the next launch. All blocks have read how
+/// many launches there were, since all have told by it what is in their chunks. When the tags are used up, units are
+/// cleared, of which none is needed any more when all have asked.
+__device__ inline void close_chunks(const runs_chunks& chunks, unsigned last, std::uint32_t launches) {
+  const unsigned lane = threadIdx.x % warp_size;
+  if (launches + 1 == is_published) {
+    for (unsigned k = lane; k < last; k += warp_size) {
+      tagged_unit unit;
+      do {
+        unit = load_unit(chunks.of_chunk(k));
+      } while (!is_of_launch(unit, launches) || unit.payload[2] == 0);
+    }
+    __threadfence();
+    __syncwarp();
+    auto* const words = reinterpret_cast<std::uint32_t*>(chunks.watched.units);
+    for (std::size_t k = lane; k < chunks.watched.bytes / 4; k += warp_size) words[k] = 0;
+    launches = ~0u;
+  }
+  if (lane == 0) *chunks.watched.launches = launches + 1;
+}
+
+/// By a warp: what is before each tile of a chunk, from marks of the tiles themselves. The last chunk tells how many
+/// runs there are.
+__device__ inline void number_tiles(const runs_chunks& chunks, unsigned chunk, std::uint32_t launches,
+                                    const cuda_destination<std::int64_t>& count, memory_of_chunk& block) {
+  const tile_mark own = scan_marks(block.of_tile, chunks.tiles_in(chunk));
+  const bool tells = threadIdx.x % warp_size == 0;
+  if (tells) {
+    if (chunk == 0) {
+      *chunks.listed = 0;
+      __threadfence();
+    }
+    store_unit(chunks.of_chunk(chunk), unit_of(own, false, launches));
+  }
+  const runs_mark before = ask_before(chunks, chunk, launches);
+  const bool is_last = chunk == chunks.count - 1;
+  if (tells) {
+    const runs_mark all{before.runs + own.runs, own.last < 0 ? before.last : chunks.first_key(chunk) + own.last};
+    if (chunk % runs_chunks::asked == runs_chunks::asked - 1) {
+      store_unit(chunks.of_all_until(chunk), unit_of(all, launches));
+    }
+    if (launches + 1 == is_published) {
+      __threadfence();  // nothing that was told arrives behind what clears it
+      store_unit(chunks.of_chunk(chunk), unit_of(own, true, launches));
+    }
+    block.before = before;
+    if (is_last) count.deliver(all.runs);
+  }
+  if (is_last) close_chunks(chunks, chunk, launches);
+}
+
+/// By a block: finds where runs begin in its chunk. Two barriers.
 template <class Key>
-__global__ void __launch_bounds__(threads_of_runs)
-    mark_runs_kernel(const runs_keys<Key> runs, const runs_marks marks, unsigned* ticket, unsigned* listed,
-                     const cuda_destination<std::int64_t> count) {
-  wait_for_grid_before();
-  auto& block = object_of_block<memory_of_marks>();
-  if (blockIdx.x == 0 && threadIdx.x == 0) *listed = 0;
-  const auto tiles_of_chunk = static_cast<std::int64_t>(marks.tiles_of_chunk.divisor());
-  const std::int64_t first = blockIdx.x * tiles_of_chunk;
-  const std::int64_t until = marks.tiles - first < tiles_of_chunk ? marks.tiles : first + tiles_of_chunk;
-  runs_mark* const found = until - first <= most_marks ? block.marks : marks.of_tile + first;
-  for (std::int64_t tile = first + threadIdx.x / warp_size; tile < until; tile += threads_of_runs / warp_size) {
-    const runs_mark mark = mark_tile(runs, tile, marks.begins);
-    if (threadIdx.x % warp_size == 0) found[tile - first] = mark;
+__device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks,
+                           const cuda_destination<std::int64_t>& count, memory_of_chunk& block) {
+  const std::uint32_t launches = launches_before(chunks.watched);
+  if (threadIdx.x == 0) block.next = 0;
+  const int tiles = chunks.tiles_in(blockIdx.x);
+  for (int at = static_cast<int>(threadIdx.x / warp_size); at < tiles; at += static_cast<int>(blockDim.x / warp_size)) {
+    const tile_mark mark =
+        mark_tile(runs, chunks.first_tile(blockIdx.x) + at, at * keys_of_tile, block.begins + at * words_of_tile);
+    if (threadIdx.x % warp_size == 0) block.of_tile[at] = mark;
   }
   __syncthreads();
-  const runs_mark of_chunk = scan_marks(found, marks.of_tile + first, until - first, block.of_warp);
-  if (threadIdx.x == 0) {
-    marks.of_chunk[blockIdx.x] = of_chunk;
-    draw_ticket(ticket, gridDim.x, block.is_last);
-  }
+  if (threadIdx.x < warp_size) number_tiles(chunks, blockIdx.x, launches, count, block);
   __syncthreads();
-  if (block.is_last == 0) return;
-  for (unsigned chunk = threadIdx.x; chunk < gridDim.x; chunk += threads_of_runs) {
-    load_from_other_block(block.marks[chunk], marks.of_chunk + chunk);
-  }
-  __syncthreads();
-  const runs_mark of_all = scan_marks(block.marks, marks.of_chunk, gridDim.x, block.of_warp);
-  if (threadIdx.x == 0) count.deliver(of_all.runs);
 }
 
 }  // namespace fanin::detail

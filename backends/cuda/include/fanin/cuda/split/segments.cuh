@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
@@ -75,7 +76,13 @@ __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const P
   typename Composite::accumulator_type value = c.identity();
   if (taken >= 0) {
     const auto segment = row_of(taken);
-    gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
+    using row = std::remove_const_t<decltype(segment)>;
+    if constexpr (Most > 4 && gives_elements<typename row::functor_type>) {
+      constexpr int in_flight = elements_of_row_in_flight<index_source<row>, Composite>;
+      gather_of_row<in_flight, true>(segment, c, value, std::int64_t{lane}, std::int64_t{lanes}, segment.count());
+    } else {
+      gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
+    }
   }
   join_lanes(c, value, lanes);
   if (taken >= 0 && lane == 0) {

@@ -8,6 +8,8 @@
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
+#include <fanin/detail/runs_functor.hpp>
+#include <fanin/detail/segments_functor.hpp>
 #include <fanin/device/atomics.hpp>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
@@ -95,6 +97,14 @@ template <class F>
 inline constexpr bool asks_for_segment = true;
 template <class T>
 inline constexpr bool asks_for_segment<value_of_segment<T>> = false;
+
+/// Whether f gives elements of an array, and ones that can be staged.
+template <class F>
+inline constexpr bool gives_elements = false;
+template <class T>
+inline constexpr bool gives_elements<value_of_segment<T>> = can_be_staged<T>;
+template <class T>
+inline constexpr bool gives_elements<value_of_run<T>> = can_be_staged<T>;
 
 /// How many elements a warp has staged at a time, in whole rounds of its lanes. Not more: of 3 KiB a warp, what is left
 /// of the first-level cache makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an
