@@ -117,6 +117,25 @@ TEST(runs, of_a_graph_that_runs_again) {
   }
 }
 
+/// Runs that begin farther before the tile in which they end than 16 bits can say.
+TEST(runs, that_began_far_before) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<std::int64_t> lengths = {65'546, 65'300, 7, 131'080};
+  std::vector<std::int8_t> keys;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    keys.insert(keys.end(), static_cast<std::size_t>(lengths[r]), static_cast<std::int8_t>(r));
+  }
+  const std::vector<std::int64_t> ones(keys.size(), 1);
+  std::vector<std::int8_t> to_keys(lengths.size());
+  std::vector<std::int64_t> counts(lengths.size(), -1);
+  std::int64_t told = -1;
+  fanin::reduce_into(fanin::runs_to(to_keys, counts, &told), gpu, fanin::runs(ones, keys), fanin::sum<std::int64_t>{});
+  gpu.synchronize();
+  EXPECT_EQ(told, 4);
+  EXPECT_EQ(counts, lengths);
+}
+
 /// What is before each tile, as blocks find it.
 __global__ void tell_tiles_kernel(const fanin::detail::runs_keys<std::int8_t> runs,
                                   const fanin::detail::runs_chunks chunks,
@@ -183,6 +202,45 @@ TEST(runs, chunks_ask_those_before) {
     EXPECT_EQ(std::all_of(units.begin(), units.end(), is_clear), closed == 0);
   }
   EXPECT_EQ(closed, 2U);
+}
+
+/// One block tells of 64 chunks, the last one first, each with one run; another one asks.
+__global__ void tell_backwards_kernel(const fanin::detail::runs_chunks chunks, fanin::detail::runs_mark* found) {
+  namespace detail = fanin::detail;
+  constexpr unsigned told = 64;
+  if (blockIdx.x == 0) {
+    for (unsigned k = told; threadIdx.x == 0 && k-- > 0;) {
+      detail::store_unit(chunks.of_chunk(k), detail::unit_of(detail::tile_mark{1, 5}, false, 7));
+    }
+    return;
+  }
+  const detail::runs_mark before = detail::ask_before(chunks, told, 7);
+  if (threadIdx.x == 0) *found = before;
+}
+
+/// In whichever order chunks are there, the last run before is that of the last of them.
+TEST(runs, chunks_that_are_told_late) {
+  namespace detail = fanin::detail;
+  for (int seed = 0; seed < 20; ++seed) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    std::vector<detail::tagged_unit> units(detail::runs_chunks::units(65));
+    unsigned closed = 7;
+    unsigned listed = 0;
+    detail::runs_mark found{};
+    const detail::runs_chunks chunks{
+        {units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, &listed, 65, 65, 1};
+    detail::runs_mark* const to = &found;
+    void* arguments[] = {detail::argument(chunks), detail::argument(to)};
+    cudaLaunchConfig_t config{};
+    config.gridDim.x = 2;
+    config.blockDim.x = 32;
+    config.stream = gpu.stream();
+    ASSERT_EQ(cudaLaunchKernelExC(&config, detail::kernel_pointer(&tell_backwards_kernel), arguments), cudaSuccess);
+    gpu.synchronize();
+    ASSERT_EQ(found.runs, 64) << seed;
+    ASSERT_EQ(found.last, 63 * detail::keys_of_tile + 5) << seed;
+  }
 }
 
 /// What the chunks until one tell holds numbers of 48 bits.
