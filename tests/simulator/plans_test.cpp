@@ -16,6 +16,7 @@
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
 #include <fanin/reducers.hpp>
+#include <fanin/segments.hpp>
 
 #include "simulator/seeds.hpp"
 #include "support/user_reducers.hpp"
@@ -25,6 +26,10 @@ namespace simulator_test {
 namespace {
 
 namespace rows = fanin::cuda_strategy;
+
+struct number_of_element {
+  std::int64_t operator()(std::int64_t, std::int64_t k) const { return k; }
+};
 
 struct small_index {
   std::uint32_t operator()(std::int64_t i) const { return static_cast<std::uint32_t>(i); }
@@ -209,6 +214,29 @@ struct add_index {
   void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += static_cast<double>(i); }
 };
 /// On one multiprocessor, where blocks hand over parcels: two of them where that pays.
+/// Of segments a warp has one, or so many that all warps work at once, if three quarters of those that can do.
+TEST(plans, of_segments) {
+  simulator::schedule how(2);
+  how.multiprocessors = 4;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const auto blocks = [&](int n) {
+    const std::vector<int> offsets(static_cast<std::size_t>(n) + 1, 0);
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(n));
+    fanin::parallel_reduce_into(sums.data(), fanin::segments(gpu, offsets), number_of_element{},
+                                fanin::sum<std::int64_t>{});
+    gpu.synchronize();
+    return gpu.last_launch().grid_size;
+  };
+  const int at_once = blocks(100'000) / 4;  // of many there are four rounds
+  const int warps = 8 * at_once;
+  EXPECT_EQ(blocks(warps), at_once);
+  EXPECT_EQ(blocks(warps + 8), at_once + 1);
+  EXPECT_EQ(blocks(warps * 3 / 2 - 8), at_once * 3 / 2 - 1);
+  EXPECT_EQ(blocks(warps * 3 / 2), at_once * 3 / 4);
+  EXPECT_EQ(blocks(warps * 2 - 1), at_once);
+}
+
 TEST(plans, of_exact_sums) {
   simulator::schedule how(2);
   how.multiprocessors = 1;

@@ -21,6 +21,13 @@ void* argument(const T& value) {
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// Room for so many tagged units, and for nothing else: the one way to memory of that kind.
+inline watched_memory units_memory(cuda_session& session, std::size_t units) {
+  const workspace_memory room =
+      session.workspace(cuda_session::partials::tagged, round_up(units * sizeof(tagged_unit)));
+  return {static_cast<tagged_unit*>(room.partials), room.partial_bytes, room.counter};
+}
+
 /// One launch of reduce_kernel, as planned, maybe for another strategy's.
 template <class Strategy, class Source, class Composite>
 void launch_reduce(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,

@@ -241,13 +241,6 @@ struct watching_block {
     session.record(plan.launch);
     return posts;
   }
-
-  /// Room for so many tagged units, and for nothing else: the one way to memory of that kind.
-  static watched_memory units_memory(cuda_session& session, std::size_t units) {
-    const workspace_memory room =
-        session.workspace(cuda_session::partials::tagged, round_up(units * sizeof(tagged_unit)));
-    return {static_cast<tagged_unit*>(room.partials), room.partial_bytes, room.counter};
-  }
 };
 
 }  // namespace fanin::detail

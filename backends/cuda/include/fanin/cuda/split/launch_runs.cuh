@@ -7,6 +7,7 @@
 
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/destination.cuh>
+#include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/launch.cuh>
@@ -26,16 +27,14 @@ inline runs_chunks plan_chunks(cuda_session& session, const cuda_plan& plan, std
   chunks.tiles_of_chunk = static_cast<int>(std::clamp<std::int64_t>(share, least_tiles, most_tiles_of_chunk));
   // At least one, so that there is somebody who tells how many runs there are.
   chunks.count = static_cast<unsigned>(std::max<std::int64_t>((chunks.tiles - 1) / chunks.tiles_of_chunk + 1, 1));
-  const workspace_memory room = session.workspace(cuda_session::partials::tagged,
-                                                  round_up(runs_chunks::units(chunks.count) * sizeof(tagged_unit)));
-  chunks.watched = {static_cast<tagged_unit*>(room.partials), room.partial_bytes, room.counter};
+  chunks.watched = units_memory(session, runs_chunks::units(chunks.count));
   return chunks;
 }
 
 /// Workspace for the pieces of long runs: for as many as there can be.
 template <class Accumulator>
 segments_list<Accumulator> plan_list(cuda_session& session, std::int64_t elements, bool has_long_ones) {
-  const std::int64_t pieces = has_long_ones ? elements / 16'384 + elements / (segment_of_warp + 1) : 0;
+  const std::int64_t pieces = has_long_ones ? elements / least_piece_of_segment + elements / (segment_of_warp + 1) : 0;
   const std::size_t bytes_of_pieces = round_up(static_cast<std::size_t>(pieces) * sizeof(segment_piece));
   const std::size_t bytes_of_count = round_up(sizeof(unsigned));
   const workspace_memory room =

@@ -26,12 +26,12 @@ namespace fanin::detail {
 
 inline constexpr std::int64_t segment_of_warp = 4096;
 inline constexpr unsigned most_pieces_of_segment = 1024;
+inline constexpr std::int64_t least_piece_of_segment = 16'384;
 
 /// Of a longer one.
 __device__ inline segment_cut cut_of_long(std::int64_t count) {
-  constexpr std::int64_t least = 16'384;
   const std::int64_t length = (count - 1) / most_pieces_of_segment + 1;
-  return {length < least ? least : length};
+  return {length < least_piece_of_segment ? least_piece_of_segment : length};
 }
 
 struct segment_piece {
