@@ -182,6 +182,73 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
   return out;
 }
 
+/// Who takes what in one launch, by which blocks, and what there is room for.
+struct drawn_share {
+  bool is_by_warps;
+  bool share_first;
+  std::int64_t most;
+  unsigned sharing;
+  unsigned capacity = 10'000;
+  unsigned counters = 100;
+};
+/// The one launch over segments.
+template <class Result = double, class All, class Composite>
+std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all, const Composite& c,
+                                         const drawn_share& drawn) {
+  namespace detail = fanin::detail;
+  using accumulator = typename Composite::accumulator_type;
+  using put_type = detail::results_in_order<Result>;
+  std::vector<Result> out(static_cast<std::size_t>(all.results), Result{});
+  std::vector<accumulator> partials(drawn.capacity);
+  std::vector<unsigned> arrived(drawn.counters, 0);
+  const put_type put{out.data()};
+  const auto alone = static_cast<unsigned>(drawn.is_by_warps ? (all.results - 1) / 8 + 1 : all.results);
+  const detail::segments_share<accumulator> share{drawn.is_by_warps, drawn.most,     alone,           drawn.share_first,
+                                                  drawn.capacity,    drawn.counters, partials.data(), arrived.data()};
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = alone + drawn.sharing;
+  config.blockDim.x = detail::threads_of_segments;
+  config.dynamicSmemBytes = detail::threads_of_segments * sizeof(accumulator);
+  config.stream = gpu.stream();
+  const void* const kernel = detail::kernel_pointer(&detail::segments_by_blocks_kernel<All, Composite, put_type>);
+  std::vector<void*> arguments{detail::argument(all), detail::argument(c), detail::argument(put),
+                               detail::argument(share)};
+  EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
+  gpu.synchronize();
+  EXPECT_EQ(arrived, std::vector<unsigned>(drawn.counters, 0));
+  return out;
+}
+
+/// A segment's bits are the same in one launch and in two, by a lane, a warp, a block, or several, and where there is
+/// no room for what blocks share.
+TEST(segments, bits_do_not_depend_on_launches) {
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(
+      {4'097, 3,   20'000, 0,     70'000, 16'384, 16'385, 900,   9'000,   1,     17,     33,     100, 129,
+       511,   512, 513,    1'024, 1'025,  4'095,  4'096,  3'600, 700'000, 2'048, 40'000, 32'768, 256, 32},
+      5);
+  std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, offsets.back(), {x.data()}};
+  const fanin::detail::segments_functor<fanin::detail::value_of_segment<double>, std::int64_t> of_data{
+      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<double> in_two = reduce_with_room_for(gpu, all, c, 1'000);
+  constexpr std::int64_t any = 1'000'000;
+  for (const drawn_share& share :
+       {drawn_share{true, false, 4'096, 3}, drawn_share{true, true, 4'096, 1}, drawn_share{true, true, 4'096, 70},
+        drawn_share{true, false, 4'096, 3, 5}, drawn_share{true, false, 4'096, 3, 10'000, 2},
+        drawn_share{false, false, 16'384, 3}, drawn_share{false, true, 16'384, 5}, drawn_share{false, false, 65'536, 2},
+        drawn_share{false, true, 20'000, 2, 10'000, 1}, drawn_share{false, true, any, 0},
+        drawn_share{false, false, any, 2}}) {
+    EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.is_by_warps << ", up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
+  }
+}
+
 /// Long segments that found no room in the list have the bits of those that did.
 TEST(segments, long_ones_beyond_the_list) {
   const std::vector<std::int64_t> offsets =

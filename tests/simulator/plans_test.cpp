@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -213,21 +214,23 @@ TEST(plans, have_as_many_blocks_as_the_elements_need) {
 struct add_index {
   void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += static_cast<double>(i); }
 };
-/// On one multiprocessor, where blocks hand over parcels: two of them where that pays.
-/// Of segments a warp has one, or so many that all warps work at once, if three quarters of those that can do.
+
+/// Of segments a warp has one, or so many that all warps work at once, if three quarters of those that can do. Few of
+/// them, or long ones, are one launch.
 TEST(plans, of_segments) {
   simulator::schedule how(2);
   how.multiprocessors = 4;
   simulator::begin(how);
   const fanin::cuda gpu;
-  const auto blocks = [&](int n) {
+  const auto launched = [&](int n) {
     const std::vector<int> offsets(static_cast<std::size_t>(n) + 1, 0);
     std::vector<std::int64_t> sums(static_cast<std::size_t>(n));
     fanin::parallel_reduce_into(sums.data(), fanin::segments(gpu, offsets), number_of_element{},
                                 fanin::sum<std::int64_t>{});
     gpu.synchronize();
-    return gpu.last_launch().grid_size;
+    return gpu.last_launch();
   };
+  const auto blocks = [&](int n) { return launched(n).grid_size; };
   const int at_once = blocks(100'000) / 4;  // of many there are four rounds
   const int warps = 8 * at_once;
   EXPECT_EQ(blocks(warps), at_once);
@@ -235,8 +238,74 @@ TEST(plans, of_segments) {
   EXPECT_EQ(blocks(warps * 3 / 2 - 8), at_once * 3 / 2 - 1);
   EXPECT_EQ(blocks(warps * 3 / 2), at_once * 3 / 4);
   EXPECT_EQ(blocks(warps * 2 - 1), at_once);
+  const auto launches = [&](int n) {
+    const auto launch = launched(n);
+    return std::pair{std::string(launch.strategy), launch.launches};
+  };
+  using std::string_literals::operator""s;
+  EXPECT_EQ(launches(1), std::pair("segments by blocks"s, 1));
+  EXPECT_EQ(launches(at_once), std::pair("segments by blocks"s, 1));
+  EXPECT_EQ(launches(2 * at_once), std::pair("segments by warps"s, 1));
+  EXPECT_EQ(launches(2 * at_once + 1), std::pair("segments"s, 2));
 }
 
+/// Of an array the host knows how long segments are on the average.
+TEST(plans, of_segments_of_arrays) {
+  simulator::schedule how(2);
+  how.multiprocessors = 4;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  const auto launched = [&](std::int64_t n, std::int64_t mean) {
+    const std::vector<int> offsets(static_cast<std::size_t>(n) + 1, 0);
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(n));
+    const std::int64_t nothing = 0;  // is not read, since all segments are empty
+    const fanin::segments_data<std::int64_t, int> all{&nothing, n * mean, 1, offsets.data(), n};
+    fanin::reduce_into(std::span(sums), gpu, all, fanin::sum<std::int64_t>{});
+    gpu.synchronize();
+    return gpu.last_launch();
+  };
+  // As many blocks share pieces as work at once where segments are long.
+  const int at_once = launched(1, 1'000'000'000).grid_size - 1;
+  EXPECT_EQ(launched(1, 16'384).grid_size, 1);      // nothing to share
+  EXPECT_EQ(launched(1, 16'385).grid_size, 1 + 2);  // two pieces
+  EXPECT_EQ(launched(at_once, 4'097).grid_size, at_once + at_once / 2);
+  EXPECT_STREQ(launched(at_once, 1'536).strategy, "segments by warps");
+  EXPECT_STREQ(launched(at_once, 1'537).strategy, "segments by blocks");
+}
+
+/// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.
+TEST(plans, of_segments_of_known_lengths) {
+  using fanin::detail::segments_known;
+  const auto launches = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
+    return fanin::detail::go_in_one_launch(segments_known{n, mean, is_guess}, 500) ? 1 : 2;
+  };
+  EXPECT_EQ(launches(2'000, 512), 1);
+  EXPECT_EQ(launches(2'001, 512), 2);
+  EXPECT_EQ(launches(4'000, 4'096), 1);
+  EXPECT_EQ(launches(4'001, 4'096), 2);
+  EXPECT_EQ(launches(16'384, 4'097), 1);
+  EXPECT_EQ(launches(16'385, 4'097), 2);
+  EXPECT_EQ(launches(1'000, 2'048, true), 1);
+  EXPECT_EQ(launches(1'001, 2'048, true), 2);
+  const auto by_blocks = [](std::int64_t n, std::int64_t mean) {
+    return fanin::detail::go_by_blocks(segments_known{n, mean, false}, 500);
+  };
+  EXPECT_FALSE(by_blocks(1, 512));
+  EXPECT_TRUE(by_blocks(1, 513));
+  EXPECT_FALSE(by_blocks(1'000, 6 * 512));
+  EXPECT_TRUE(by_blocks(1'000, 6 * 512 + 1));
+  EXPECT_FALSE(by_blocks(16'000, 4'096));
+  EXPECT_TRUE(by_blocks(16'000, 4'097));
+  const auto most = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
+    return fanin::detail::most_of_block(segments_known{n, mean, is_guess}, 500);
+  };
+  EXPECT_EQ(most(250, 1'000'000), 16'384);
+  EXPECT_EQ(most(251, 100), 16'384);
+  EXPECT_EQ(most(500, 40'000), 60'000);
+  EXPECT_EQ(most(251, 2'048, true), 65'536);
+}
+
+/// On one multiprocessor, where blocks hand over parcels: two of them where that pays.
 TEST(plans, of_exact_sums) {
   simulator::schedule how(2);
   how.multiprocessors = 1;

@@ -124,9 +124,6 @@ struct many_over<segments_policy<Exec, Offset>> {
   template <class... Reducer>
   using result_type = typename axes_result_of_all<axes, Reducer...>::type;
 
-  /// Where offsets alone say how many there are.
-  static constexpr std::int64_t most_elements = std::int64_t{1} << 62;
-
   static constexpr iterate order = iterate::right;
   static md_index<1> left_extents(const range_type& range) { return {{range.results()}}; }
   template <class F, class Composite>
@@ -139,7 +136,7 @@ struct many_over<segments_policy<Exec, Offset>> {
   }
   template <class F>
   static constexpr segments_functor<F, Offset> functor(const range_type& range, const F& f) {
-    return {range.offsets(), range.results(), most_elements, f};
+    return {range.offsets(), range.results(), segments_functor<F, Offset>::most_elements, f};
   }
 
  private:

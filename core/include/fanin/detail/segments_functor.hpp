@@ -52,6 +52,8 @@ struct segments_functor {
   using functor_type = F;
   static constexpr bool reduces_fastest = true;
   static constexpr bool has_equal_rows = false;
+  /// Where offsets alone say how many there are.
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 62;
 
   const Offset* offsets;
   std::int64_t results;

@@ -15,7 +15,8 @@
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/kernels.cuh>
-#include <fanin/cuda/split/segments.cuh>
+#include <fanin/cuda/split/launch_segments.cuh>
+#include <fanin/cuda/split/plan_of_split.cuh>
 #include <fanin/device/kernel_pointer.cuh>
 #include <fanin/pending.hpp>
 
@@ -27,38 +28,11 @@ template <class Composite>
 inline constexpr bool splits_by_threads =
     !Composite::has_any_spill && is_passed_by_value<Composite> && sizeof(typename Composite::accumulator_type) <= 128;
 
-/// Completes a plan of which the kernel and its block are known: how many blocks work at once (largest_grid), and that
-/// it may start early, since every kernel of a split waits for the grid before it. `Key` is facts_of's.
-template <class Composite, class... Key>
-cuda_plan complete_plan(const cuda_session& session, const cuda_tuning& tuning, cuda_plan plan) {
-  const cuda_kernel_facts facts = facts_of<Key..., Composite>(session, plan);
-  check_fits<cuda_strategy::one_pass, Composite>(facts, plan.launch);
-  plan.options.can_start_early = facts.starts_early;
-  plan.options.early_start = tuning.early_start;
-  plan.largest_grid = facts.resident_blocks * session.multiprocessors();
-  return plan;
-}
-
-/// As many blocks, up to those that work at once.
-inline int blocks_at_once(const cuda_plan& plan, std::int64_t blocks) {
-  return static_cast<int>(std::min<std::int64_t>(blocks, plan.largest_grid));
-}
-
-/// Blocks of a grid that starts early go where those of the grid before leave room, and not evenly. So one that does
-/// not fill the device, and whose threads have much to do, starts behind it (2^26 doubles along a
-/// middle axis by 512 blocks, of 660 that fit: 122 us instead of 141 on an H200).
-inline void start_evenly(cuda_plan& plan, std::int64_t elements_of_thread) {
-  constexpr std::int64_t much = 64;
-  if (plan.launch.grid_size < plan.largest_grid && elements_of_thread > much) plan.options.can_start_early = false;
-}
-
 struct by_lanes;
 struct by_threads;
 struct by_block;
 struct by_tiles;
 struct by_joined_pieces;
-struct by_warps;
-struct by_pieces;
 
 inline constexpr int threads_of_split = 256;
 
@@ -168,6 +142,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth joining
   constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
   constexpr std::int64_t pieces_of_thread = 16;   // that it joins at the most; more are another launch's
+  constexpr std::int64_t most_joined = 256;       // tiles, by their last blocks
   constexpr unsigned joined_at_once = 8;          // rows, by that
   constexpr unsigned elements_of_line = 64;       // pieces begin where a line of memory does
   const std::int64_t tiles = (all.results - 1) / width + 1;
@@ -204,7 +179,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
     const std::size_t bytes = static_cast<std::size_t>(all.results * share.pieces) * sizeof(accumulator);
     const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
     partials = static_cast<accumulator*>(memory.partials);
-    const bool joins_them = tiles <= workspace_memory::counters && share.pieces <= pieces_of_thread * parts;
+    const bool joins_them = tiles <= most_joined && share.pieces <= pieces_of_thread * parts;
     if (joins_them) arrived = memory.counter;
   }
   void* arguments[] = {argument(all),   argument(c),        argument(put),
@@ -219,63 +194,6 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
     session.launch(joining.kernel, joining.launch, arguments, joining.options);
     plan.launch.launches = 2;
   }
-  session.record(plan.launch);
-}
-
-/// Two launches, of which the second has little to do where no segment is long.
-template <class Put, class All, class Composite>
-void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
-                    const Composite& c) {
-  using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t most_pieces =
-      std::min<std::int64_t>(262'144, (std::int64_t{8} << 20) / std::int64_t{sizeof(accumulator)});
-  cuda_plan plan;
-  plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
-  plan.launch.strategy = "segments";
-  plan.launch.block_size = threads_of_segments;
-  plan = complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
-  const std::int64_t at_once = plan.largest_grid;
-  // Few rows go to as many warps; of more a warp has so many that all work at once, where that leaves a quarter of
-  // those that could idle at the most, up to one for each lane. (H200: where a few were left for a second round, 2^20
-  // floats in segments of 64 took 10.1 us instead of 6.7, 2^22 in those of 16 12.8 instead of 7.9; where a third was
-  // idle, 2^26 doubles in those of 4096 139 instead of 127.)
-  constexpr std::int64_t warps = threads_of_segments / warp_size;
-  const auto of_warp = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(all.results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
-  const auto log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
-  // More blocks than work at once, for lengths that differ: 2^26 floats in segments of 0 to 64, 127 us instead of 149.
-  constexpr std::int64_t rounds = 4;
-  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, ((all.results - 1) / warps >> log_rows) + 1));
-
-  cuda_plan of_long = plan;
-  of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
-  of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
-  of_long = complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
-  of_long.launch.grid_size = of_long.largest_grid;
-
-  segments_list<accumulator> list;
-  list.capacity = static_cast<unsigned>(
-      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{most_pieces_of_segment}));
-  constexpr std::size_t alignment = 256;
-  const std::size_t bytes_before =
-      (sizeof(segment_piece) * (list.capacity + std::size_t{1}) + alignment - 1) / alignment * alignment;
-  const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
-  const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
-  list.count = memory.counter;
-  list.ticket = static_cast<unsigned*>(memory.partials);
-  list.pieces = static_cast<segment_piece*>(memory.partials) + 1;
-  list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
-
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_rows), argument(list)};
-  session.launch(plan.kernel, plan.launch, arguments, plan.options);
-  void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
-  try {
-    session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
-  } catch (...) {
-    session.leave_workspace(cuda_session::partials::plain);
-    throw;
-  }
-  plan.launch.launches = 2;
   session.record(plan.launch);
 }
 

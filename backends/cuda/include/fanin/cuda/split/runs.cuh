@@ -16,6 +16,7 @@
 #include <fanin/device/block.cuh>
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
+#include <fanin/device/sums_before.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/segments.hpp>
 

@@ -112,22 +112,6 @@ template <class Key>
 inline constexpr int keys_in_flight =
     static_cast<int>(std::bit_floor(std::clamp<std::size_t>(64 / sizeof(Key), 1, 16)));
 
-/// By a warp: what lanes before this one have, and all have.
-struct sums_of_lanes {
-  int before;
-  int all;
-};
-__device__ inline sums_of_lanes sum_lanes(int value) {
-  constexpr auto lanes = static_cast<int>(warp_size);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  int sum = value;
-  for (int step = 1; step < lanes; step *= 2) {
-    const int before = of_lane(sum, (lane - step) & (lanes - 1));
-    if (lane >= step) sum += before;
-  }
-  return {sum - value, of_lane(sum, lanes - 1)};
-}
-
 /// Of a tile's keys with which runs begin, a lane's share: 16 bits.
 inline constexpr int keys_of_lane = keys_of_tile / static_cast<int>(warp_size);
 __device__ inline std::uint32_t begins_of_lane(const std::uint32_t* begins) {

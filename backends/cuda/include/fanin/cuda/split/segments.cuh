@@ -25,7 +25,9 @@
 namespace fanin::detail {
 
 inline constexpr std::int64_t segment_of_warp = 4096;
-inline constexpr unsigned most_pieces_of_segment = 1024;
+/// Of which the warp's lanes join one part after the other; a block, which has so many warps, a part each.
+inline constexpr std::int64_t part_of_segment = segment_of_warp / 8;
+inline constexpr std::int64_t most_pieces_of_segment = 1024;
 inline constexpr std::int64_t least_piece_of_segment = 16'384;
 
 /// Of a longer one.
@@ -69,26 +71,78 @@ __device__ void gather_of_segment(const Row& row, const Composite& c, typename C
   c.finish(state, value);
 }
 
+/// How a lane has its share of a part in flight.
+template <class Row, class Composite>
+struct part_in_flight {
+  static constexpr bool in_rounds = gives_elements<typename Row::functor_type>;
+  static constexpr int elements =
+      in_rounds ? elements_of_row_in_flight<index_source<Row>, Composite> : elements_of_segment_in_flight<Row, 8>;
+  static_assert(part_of_segment % (elements * warp_size) == 0);
+};
+
+/// What a lane has of a segment's part that begins at `from`.
+template <class Row, class Composite>
+__device__ void gather_part(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
+                            std::int64_t from) {
+  using in_flight = part_in_flight<Row, Composite>;
+  const std::int64_t until = segment.count() - from < part_of_segment ? segment.count() : from + part_of_segment;
+  gather_of_row<in_flight::elements, in_flight::in_rounds>(segment, c, value, from + threadIdx.x % warp_size,
+                                                           std::int64_t{warp_size}, until);
+}
+
+/// What a lane has of all parts of a segment, joined one after the other.
+template <class Row, class Composite>
+__device__ void gather_parts(const Row& segment, const Composite& c, typename Composite::accumulator_type& value) {
+  using in_flight = part_in_flight<Row, Composite>;
+  constexpr std::int64_t step = warp_size;
+  const std::int64_t count = segment.count();
+  const auto source = source_of_row(segment);
+  typename Composite::accumulator_type of_part = c.identity();
+  auto state = c.begin(of_part);
+  std::int64_t mine = threadIdx.x % warp_size;
+#pragma unroll 1
+  while (count - mine > (in_flight::elements - 1) * step) {
+    accumulate_together<in_flight::elements>(source, c, state, mine, step);
+    mine += in_flight::elements * step;
+    if (mine % part_of_segment < step) {
+      c.finish(state, of_part);
+      c.join(value, of_part);
+      of_part = c.identity();
+      state = c.begin(of_part);
+    }
+  }
+  if constexpr (in_flight::in_rounds) {
+    gather_last_round<in_flight::elements>(source, c, state, mine, step, count);
+  } else {
+    gather_rest<in_flight::elements>(source, c, state, 0, mine, step, count);
+  }
+  c.finish(state, of_part);
+  c.join(value, of_part);
+}
+
 /// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).
-template <int Most, class RowOf, class Composite, class Put>
+template <class RowOf, class Composite, class Put>
 __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const Put& put, int taken, unsigned lanes) {
   const unsigned lane = threadIdx.x & (lanes - 1);
   typename Composite::accumulator_type value = c.identity();
   if (taken >= 0) {
     const auto segment = row_of(taken);
-    using row = std::remove_const_t<decltype(segment)>;
-    if constexpr (Most > 4 && gives_elements<typename row::functor_type>) {
-      constexpr int in_flight = elements_of_row_in_flight<index_source<row>, Composite>;
-      gather_of_row<in_flight, true>(segment, c, value, std::int64_t{lane}, std::int64_t{lanes}, segment.count());
-    } else {
-      gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
-    }
+    gather_of_segment(segment, c, value, lane, lanes, segment.count());
   }
   join_lanes(c, value, lanes);
   if (taken >= 0 && lane == 0) {
     const md_index<1> place = row_of(taken).place;
     put.put(place[0], c.at(place).result(value));
   }
+}
+
+/// A segment, by a warp.
+template <class Row, class Composite, class Put>
+__device__ void reduce_by_warp(const Row& segment, const Composite& c, const Put& put) {
+  typename Composite::accumulator_type value = c.identity();
+  gather_parts(segment, c, value);
+  join_lanes(c, value, warp_size);
+  if (threadIdx.x % warp_size == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
 
 /// A lane's place among those of a mask, from which it takes as many as there are groups of lanes.
@@ -128,10 +182,10 @@ __device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of,
   }
   const std::uint32_t of_warp = lanes_where(count > Classes.of_group);
   for (std::uint32_t some = longer & ~of_warp; some != 0;) {
-    reduce_by_lanes<4>(row_of, c, put, take_lane_for_group(some, lanes_of_group), unsigned{lanes_of_group});
+    reduce_by_lanes(row_of, c, put, take_lane_for_group(some, lanes_of_group), unsigned{lanes_of_group});
   }
   for (std::uint32_t some = of_warp & ~lanes_where(count > segment_of_warp); some != 0;) {
-    reduce_by_lanes<8>(row_of, c, put, take_lane_for_group(some, warp_size), warp_size);
+    reduce_by_warp(row_of(take_lane_for_group(some, warp_size)), c, put);
   }
 }
 
@@ -152,6 +206,10 @@ inline constexpr int blocks_of_segments = [] {
     return 0;
   }
 }();
+
+template <class All>
+inline constexpr segment_classes classes_of_segments =
+    can_be_staged<value_in_segments<All>> ? read_by_warps : read_in_place;
 
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, Composite>)
@@ -174,7 +232,7 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
       count = reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
-    constexpr segment_classes classes = is_staged ? read_by_warps : read_in_place;
+    constexpr segment_classes classes = classes_of_segments<All>;
     reduce_segments_of_warp<classes>(mine, row_of, count, c, put, [&](int taken) { list_pieces(list, row_of(taken)); });
   }
 }
@@ -196,13 +254,39 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
 
-/// Of the listed pieces: a piece a block; the block that comes last to a segment joins its pieces. The next piece is
-/// looked up while one is worked on.
+/// By a block: a piece of a segment that has `pieces`, whose partials and counter are the segment's. The block that
+/// comes last to a segment joins its pieces. Ends with a barrier.
+template <class Row, class Composite, class Put>
+__device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Composite& c, const Put& put,
+                                 typename Composite::accumulator_type* partials, unsigned* arrived, unsigned& is_last) {
+  using accumulator = typename Composite::accumulator_type;
+  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
+  const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+  accumulator value;
+  reduce_piece(segment, c, value, piece, memory);
+  bool has_result = true;
+  if (pieces > 1) {
+    if (threadIdx.x == 0) {
+      partials[piece] = value;
+      draw_ticket(arrived, pieces, is_last);
+    }
+    __syncthreads();
+    has_result = is_last != 0;
+    if (has_result) {
+      value = c.identity();
+      gather_pieces(c, value, partials, 1, static_cast<int>(pieces), static_cast<int>(threadIdx.x),
+                    static_cast<int>(blockDim.x));
+      combine_by_warp_shuffle(c, value, memory);
+    }
+  }
+  if (has_result && threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(value));
+  __syncthreads();
+}
+
+/// Of the listed pieces: a piece a block. The next one is looked up while one is worked on.
 template <class All, class Composite, class Put, class List>
 __device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put, const List& list,
                                        unsigned count, unsigned& is_last) {
-  using accumulator = typename Composite::accumulator_type;
-  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
   if (blockIdx.x >= count) return;
   const auto piece_at = [&](unsigned at) {
     const segment_piece& listed = list.pieces[at < count ? at : 0];
@@ -213,36 +297,40 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
     const segment_piece one = next;
     next = piece_at(at + gridDim.x);
     const segment_row<const All&> segment{all, all.place(one.row), one.begin, one.end};
-    const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+    const unsigned first = at - one.piece;
+    reduce_by_pieces(segment, one.piece, c, put, list.partials + first, &list.pieces[first].arrived, is_last);
+  }
+}
+
+/// By a block alone: a long segment, with the same bits. Ends with a barrier.
+template <class Row, class Composite, class Put>
+__device__ void reduce_piece_by_piece(const Row& segment, const Composite& c, const Put& put) {
+  using accumulator = typename Composite::accumulator_type;
+  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
+  const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+  accumulator of_thread = c.identity();
+  for (unsigned piece = 0; piece < pieces; ++piece) {
     accumulator value;
-    reduce_piece(segment, c, value, one.piece, memory);
-    bool has_result = true;
-    if (pieces > 1) {
-      const unsigned first = at - one.piece;
-      if (threadIdx.x == 0) {
-        list.partials[at] = value;
-        draw_ticket(&list.pieces[first].arrived, pieces, is_last);
-      }
-      __syncthreads();
-      has_result = is_last != 0;
-      if (has_result) {
-        value = c.identity();
-        gather_pieces(c, value, list.partials + first, 1, static_cast<int>(pieces), static_cast<int>(threadIdx.x),
-                      static_cast<int>(blockDim.x));
-        combine_by_warp_shuffle(c, value, memory);
-      }
+    reduce_piece(segment, c, value, piece, memory);
+    if (pieces == 1) {
+      of_thread = value;
+      break;
     }
-    if (has_result && threadIdx.x == 0) put.put(one.row, c.at(segment.place).result(value));
+    __syncthreads();
+    if (threadIdx.x == 0) *memory = value;
+    __syncthreads();
+    if (threadIdx.x == piece % blockDim.x) c.join(of_thread, *memory);
     __syncthreads();
   }
+  if (pieces > 1) combine_by_warp_shuffle(c, of_thread, memory);
+  if (threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(of_thread));
+  __syncthreads();
 }
 
 /// The same where there are more than the list has room for: a segment a block, piece by piece.
 template <class All, class Composite, class Put>
 __device__ void reduce_long_segments(const All& all, const Composite& c, const Put& put,
                                      std::uint32_t (&long_ones)[threads_of_segments / warp_size]) {
-  using accumulator = typename Composite::accumulator_type;
-  auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * blockDim.x; base < all.results; base += step) {
     const std::int64_t mine = base + threadIdx.x;
@@ -252,23 +340,7 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
     __syncthreads();
     for (unsigned at = 0; at < blockDim.x; ++at) {
       if ((long_ones[at / warp_size] >> at % warp_size & 1) == 0) continue;
-      const auto segment = all.row(all.place(base + at));
-      const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
-      accumulator of_thread = c.identity();
-      for (unsigned piece = 0; piece < pieces; ++piece) {
-        accumulator value;
-        reduce_piece(segment, c, value, piece, memory);
-        __syncthreads();
-        if (threadIdx.x == 0) *memory = value;
-        __syncthreads();
-        if (threadIdx.x == piece % blockDim.x) c.join(of_thread, *memory);
-        __syncthreads();
-      }
-      if (pieces > 1) {
-        combine_by_warp_shuffle(c, of_thread, memory);
-        __syncthreads();
-      }
-      if (threadIdx.x == 0) put.put(base + at, c.at(segment.place).result(of_thread));
+      reduce_piece_by_piece(all.row(all.place(base + at)), c, put);
     }
     __syncthreads();
   }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <fanin/cuda/plan.cuh>
+#include <fanin/cuda/session.hpp>
+#include <fanin/cuda/split/plan_of_split.cuh>
+#include <fanin/cuda/split/segments.cuh>
+#include <fanin/cuda/split/segments_by_blocks.cuh>
+#include <fanin/device/kernel_pointer.cuh>
+
+/// The launches of a call over segments.
+namespace fanin::detail {
+
+struct by_warps;
+struct by_pieces;
+struct by_shares;
+
+/// Where there are more, each long segment is one block's.
+template <class Accumulator>
+inline constexpr std::int64_t room_for_pieces =
+    std::min<std::int64_t>(262'144, (std::int64_t{8} << 20) / std::int64_t{sizeof(Accumulator)});
+
+/// What the host knows of segments: how many there are, and of an array's how long they are on the average. Of others
+/// it guesses.
+struct segments_known {
+  std::int64_t results;
+  std::int64_t mean;
+  bool is_guess;
+};
+template <class All>
+segments_known known_of(const All& all) {
+  constexpr std::int64_t guess = 2048;
+  const bool is_guess = all.elements == All::most_elements;
+  return {all.results, is_guess ? guess : all.elements / all.results, is_guess};
+}
+
+/// Up to how many segments blocks that share their pieces come last: they read all offsets, which takes time, and are
+/// not to be waited for, nor to keep others waiting.
+inline std::int64_t most_shared_last(std::int64_t at_once) { return 2 * at_once; }
+
+/// Whether one launch, of `at_once` blocks that work at once, is worth it. (H200, us, floats, one launch and two: 2048
+/// segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024 7.2, 7.5; 4194 by a power law 13.2, 15.3.)
+inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once) {
+  if (known.is_guess) return known.results <= most_shared_last(at_once);
+  constexpr std::int64_t many = 16'384;
+  if (known.mean > segment_of_warp) return known.results <= many;
+  return known.results <= at_once * warps_of_segments / (known.mean > part_of_segment ? 1 : 2);
+}
+
+/// Whether segments have a block each then, and not a warp. (H200, us, arrays of floats, by blocks and by warps: 512
+/// segments of 2048 3.4, 4.2; 1024 of 4096 6.4, 7.5; 699 of 1500 4.9, 4.5; 512 of 512 2.7, 2.0; 2^14 of 4096 70, 66.)
+inline bool go_by_blocks(const segments_known& known, std::int64_t at_once) {
+  const std::int64_t parts = 5 * known.results / (2 * at_once);
+  return known.mean > segment_of_warp || known.mean > (parts + 1) * part_of_segment;
+}
+
+/// Up to how many elements a block takes alone: so many that others need not wait for it.
+inline std::int64_t most_of_block(const segments_known& known, std::int64_t at_once) {
+  if (known.results <= at_once / 2) return least_piece_of_segment;
+  if (known.is_guess) return 4 * least_piece_of_segment;
+  return std::max(least_piece_of_segment, known.results * known.mean / at_once * 3 / 2);
+}
+
+template <class Put, class All, class Composite>
+void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& put, const All& all,
+                              const Composite& c) {
+  using accumulator = typename Composite::accumulator_type;
+  const std::int64_t at_once = plan.largest_grid;
+  const segments_known known = known_of(all);
+  segments_share<accumulator> share{};
+  share.is_by_warps = !go_by_blocks(known, at_once);
+  share.most = share.is_by_warps ? segment_of_warp : most_of_block(known, at_once);
+  share.alone = static_cast<unsigned>(share.is_by_warps ? (all.results - 1) / warps_of_segments + 1 : all.results);
+  share.share_first = all.results > most_shared_last(at_once);
+  std::int64_t sharing = 0;
+  if (all.elements > share.most) {
+    const std::int64_t most_pieces = std::min({room_for_pieces<accumulator>, all.results * most_pieces_of_segment,
+                                               all.elements / least_piece_of_segment + all.results});
+    const bool may_be_long = known.is_guess || known.mean > share.most;
+    sharing = std::min(most_pieces, may_be_long ? at_once : at_once / 2);
+    share.capacity = static_cast<unsigned>(most_pieces);
+    share.counters = workspace_memory::counters;
+    const workspace_memory memory =
+        session.workspace(cuda_session::partials::plain, static_cast<std::size_t>(most_pieces) * sizeof(accumulator));
+    share.partials = static_cast<accumulator*>(memory.partials);
+    share.arrived = memory.counter;
+  }
+  plan.launch.strategy = share.is_by_warps ? "segments by warps" : "segments by blocks";
+  plan.launch.grid_size = static_cast<int>(share.alone + sharing);
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(share)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.record(plan.launch);
+}
+
+/// Two launches, of which the second has little to do where no segment is long.
+template <class Put, class All, class Composite>
+void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                           const Composite& c) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr std::int64_t most_pieces = room_for_pieces<accumulator>;
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
+  plan.launch.strategy = "segments";
+  plan.launch.block_size = threads_of_segments;
+  plan = complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
+  const std::int64_t at_once = plan.largest_grid;
+  // Few rows go to as many warps; of more a warp has so many that all work at once, where that leaves a quarter of
+  // those that could idle at the most, up to one for each lane. (H200: where a few were left for a second round, 2^20
+  // floats in segments of 64 took 10.1 us instead of 6.7, 2^22 in those of 16 12.8 instead of 7.9; where a third was
+  // idle, 2^26 doubles in those of 4096 139 instead of 127.)
+  constexpr std::int64_t warps = threads_of_segments / warp_size;
+  const auto of_warp = static_cast<std::uint64_t>(
+      std::clamp<std::int64_t>(all.results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
+  const auto log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
+  // More blocks than work at once, for lengths that differ: 2^26 floats in segments of 0 to 64, 127 us instead of 149.
+  constexpr std::int64_t rounds = 4;
+  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, ((all.results - 1) / warps >> log_rows) + 1));
+
+  cuda_plan of_long = plan;
+  of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
+  of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
+  of_long = complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
+  of_long.launch.grid_size = of_long.largest_grid;
+
+  segments_list<accumulator> list;
+  list.capacity = static_cast<unsigned>(
+      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{most_pieces_of_segment}));
+  constexpr std::size_t alignment = 256;
+  const std::size_t bytes_before =
+      (sizeof(segment_piece) * (list.capacity + std::size_t{1}) + alignment - 1) / alignment * alignment;
+  const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
+  const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
+  list.count = memory.counter;
+  list.ticket = static_cast<unsigned*>(memory.partials);
+  list.pieces = static_cast<segment_piece*>(memory.partials) + 1;
+  list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
+
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_rows), argument(list)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
+  try {
+    session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
+  } catch (...) {
+    session.leave_workspace(cuda_session::partials::plain);
+    throw;
+  }
+  plan.launch.launches = 2;
+  session.record(plan.launch);
+}
+
+template <class Put, class All, class Composite>
+void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                    const Composite& c) {
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&segments_by_blocks_kernel<All, Composite, Put>);
+  plan.launch.block_size = threads_of_segments;
+  plan.launch.shared_bytes = threads_of_segments * sizeof(typename Composite::accumulator_type);
+  plan = complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
+  if (go_in_one_launch(known_of(all), plan.largest_grid)) {
+    split_segments_by_blocks(session, plan, put, all, c);
+  } else {
+    split_listed_segments(session, tuning, put, all, c);
+  }
+}
+
+}  // namespace fanin::detail

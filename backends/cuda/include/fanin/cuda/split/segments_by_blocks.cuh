@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <fanin/cuda/split/segments.cuh>
+#include <fanin/cuda/split/staged.cuh>
+#include <fanin/device/block.cuh>
+#include <fanin/device/grid_order.cuh>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/sums_before.cuh>
+#include <fanin/device/warp.cuh>
+
+/// Segments in one launch, where they are few or long: a warp or a block for each, but for longest ones, whose pieces
+/// other blocks count, all of them, and share. The bits are those of segments.cuh.
+namespace fanin::detail {
+
+inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
+
+/// Who takes what, and the call's workspace for what is shared.
+template <class Accumulator>
+struct segments_share {
+  bool is_by_warps;       ///< a warp a segment, else a block
+  std::int64_t most;      ///< elements of such a segment
+  unsigned alone;         ///< blocks for those; the grid's others share segments of more,
+  bool share_first;       ///< and come first, or last
+  unsigned capacity;      ///< of those: for how many pieces there is room,
+  unsigned counters;      ///< and for how many segments that have several
+  Accumulator* partials;  ///< of pieces
+  unsigned* arrived;      ///< of segments, how many pieces are there; 0 before and after
+};
+
+/// By a block, whose memory has room for an accumulator a thread: a segment that a warp can do, a part a warp.
+template <class Row, class Composite, class Put>
+__device__ void reduce_by_parts(const Row& segment, const Composite& c, const Put& put) {
+  static_assert(segment_of_warp == part_of_segment * warps_of_segments);
+  using accumulator = typename Composite::accumulator_type;
+  auto* const of_thread = reinterpret_cast<accumulator*>(memory_of_launch());
+  const std::int64_t count = segment.count();
+  const std::int64_t from = threadIdx.x / warp_size * part_of_segment;
+  accumulator part = c.identity();
+  if (from < count) gather_part(segment, c, part, from);
+  if (count > part_of_segment) {
+    of_thread[threadIdx.x] = part;
+    __syncthreads();
+  }
+  if (threadIdx.x >= warp_size) return;
+  accumulator value = c.identity();
+  c.join(value, part);
+#pragma unroll
+  for (int k = 1; k < static_cast<int>(warps_of_segments); ++k) {
+    if (k * part_of_segment < count) c.join(value, of_thread[k * warp_size + threadIdx.x]);
+  }
+  join_lanes(c, value, warp_size);
+  if (threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(value));
+}
+
+/// By a warp, of which each lane has the same segment, one that a warp can do.
+template <class Row, class Composite, class Put>
+__device__ void reduce_segment_by_warp(const Row& segment, const Composite& c, const Put& put) {
+  constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
+  reduce_segments_of_warp<classes>(
+      segment, [&](int) { return segment; }, threadIdx.x % warp_size == 0 ? segment.count() : -1, c, put, [](int) {});
+}
+
+/// By a block: a segment of any length.
+template <class Row, class Composite, class Put>
+__device__ void reduce_segment_by_block(const Row& segment, const Composite& c, const Put& put) {
+  constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
+  if (segment.count() > segment_of_warp) {
+    reduce_piece_by_piece(segment, c, put);
+  } else if (segment.count() > classes.of_group) {
+    reduce_by_parts(segment, c, put);
+  } else if (threadIdx.x < warp_size) {
+    reduce_segment_by_warp(segment, c, put);
+  }
+}
+
+struct memory_of_shared_pieces {
+  struct piece {
+    std::int64_t row;
+    unsigned number;   ///< of the segment's
+    unsigned first;    ///< of the segment, among all
+    unsigned counter;  ///< the segment's
+  };
+
+  int pieces[warps_of_segments];
+  int cut[warps_of_segments];
+  piece next;
+  unsigned is_last;
+};
+
+/// By a block: of what threads of the block before this one have, and of all.
+__device__ inline sums_of_lanes sum_threads(int value, int (&of_warp)[warps_of_segments]) {
+  const sums_of_lanes own = sum_lanes(value);
+  if (threadIdx.x % warp_size == 0) of_warp[threadIdx.x / warp_size] = own.all;
+  __syncthreads();
+  sums_of_lanes sums{own.before, 0};
+  for (unsigned warp = 0; warp < warps_of_segments; ++warp) {
+    if (warp < threadIdx.x / warp_size) sums.before += of_warp[warp];
+    sums.all += of_warp[warp];
+  }
+  return sums;
+}
+
+/// By the blocks that share: the pieces of all segments of more than `most` elements, in an order in which a thread's
+/// segments follow each other.
+template <class All, class Composite, class Put>
+__device__ void reduce_shared_pieces(const All& all, const Composite& c, const Put& put,
+                                     const segments_share<typename Composite::accumulator_type>& share, int block_at) {
+  auto& block = object_of_block<memory_of_shared_pieces>();
+  const auto pieces_of = [&](std::int64_t row) {
+    const std::int64_t count = all.row(all.place(row)).count();
+    return count <= share.most ? 0 : static_cast<int>(cut_of_long(count).pieces(count));
+  };
+  const auto sharing = static_cast<int>(gridDim.x - share.alone);
+  int mine = 0;
+  int cut = 0;
+#pragma unroll 4
+  for (std::int64_t row = threadIdx.x; row < all.results; row += threads_of_segments) {
+    const int pieces = pieces_of(row);
+    mine += pieces;
+    cut += pieces > 1 ? 1 : 0;
+  }
+  const sums_of_lanes pieces = sum_threads(mine, block.pieces);
+  if (pieces.all == 0) return;
+  const sums_of_lanes cut_ones = sum_threads(cut, block.cut);
+  // Offsets that go back can have more than the elements.
+  if (static_cast<unsigned>(pieces.all) > share.capacity || static_cast<unsigned>(cut_ones.all) > share.counters) {
+    for (std::int64_t row = block_at; row < all.results; row += sharing) {
+      if (pieces_of(row) > 0) reduce_piece_by_piece(all.row(all.place(row)), c, put);
+    }
+    return;
+  }
+  const int end = pieces.before + mine;
+  int first = pieces.before;
+  int counter = cut_ones.before;
+  std::int64_t row = threadIdx.x;
+  for (int at = block_at; at < pieces.all; at += sharing) {
+    if (at >= pieces.before && at < end) {
+      for (int some = pieces_of(row); at - first >= some; some = pieces_of(row)) {
+        first += some;
+        counter += some > 1 ? 1 : 0;
+        row += threads_of_segments;
+      }
+      block.next = {row, static_cast<unsigned>(at - first), static_cast<unsigned>(first),
+                    static_cast<unsigned>(counter)};
+    }
+    __syncthreads();
+    const auto piece = block.next;
+    reduce_by_pieces(all.row(all.place(piece.row)), piece.number, c, put, share.partials + piece.first,
+                     share.arrived + piece.counter, block.is_last);
+  }
+}
+
+template <class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Composite>))
+    segments_by_blocks_kernel(const All all, const Composite c, const Put put,
+                              const segments_share<typename Composite::accumulator_type> share) {
+  wait_for_grid_before();
+  const unsigned place = blockIdx.x + (share.share_first ? share.alone : 0);
+  const std::int64_t block = place < gridDim.x ? place : place - gridDim.x;
+  if (block >= share.alone) {
+    reduce_shared_pieces(all, c, put, share, static_cast<int>(block - share.alone));
+    return;
+  }
+  const std::int64_t mine = share.is_by_warps ? block * warps_of_segments + threadIdx.x / warp_size : block;
+  if (mine >= all.results) return;
+  const auto segment = all.row(all.place(mine));
+  if (segment.count() > share.most) return;
+  if (share.is_by_warps) {
+    reduce_segment_by_warp(segment, c, put);
+  } else {
+    reduce_segment_by_block(segment, c, put);
+  }
+}
+
+}  // namespace fanin::detail
