@@ -28,8 +28,9 @@ void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>
     fanin::parallel_reduce_into(out, fanin::axes<1>(fanin::md_range(exec, {n, m, inner})),
                                 element_of_three<T>{f.x, m, inner}, fanin::sum<T>{});
   } else if (of.of.has_offsets()) {
-    const std::span all(more.offsets, static_cast<std::size_t>(n) + 1);
-    fanin::parallel_reduce_into(out, fanin::segments(exec, all), element_of_segment<T>{f.x}, fanin::sum<T>{});
+    const std::span xs(f.x, static_cast<std::size_t>(of.of.elements()));
+    const std::span offsets(more.offsets, static_cast<std::size_t>(n) + 1);
+    fanin::reduce_into(out, exec, fanin::segments(xs, offsets), fanin::sum<T>{});
   } else if (what == kind::spmv) {
     const std::span rows(more.row_offsets, static_cast<std::size_t>(n) + 1);
     fanin::parallel_reduce_into(out, fanin::segments(exec, rows), product_at<T>{f.x, more.columns_of(of, f.x), of.x},

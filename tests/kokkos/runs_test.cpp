@@ -64,7 +64,7 @@ TYPED_TEST(kokkos_runs, drawn_ones) {
 /// What devices do, on a host: also with less workspace than before, and with more.
 TYPED_TEST(kokkos_runs, as_on_a_device) {
   using put_type = detail::results_in_line<std::int64_t>;
-  using values = detail::value_of_segment<std::int64_t>;
+  using values = detail::strided_element<std::int64_t>;
   const auto all = detail::make_axes_composite<detail::axes_of<2, 1>>(detail::md_shape<1, fanin::iterate::right>{},
                                                                       fanin::sum<std::int64_t>{});
   const fanin::kokkos<TypeParam> exec;

@@ -230,8 +230,8 @@ TEST(segments, bits_do_not_depend_on_launches) {
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
   const auto n = static_cast<std::int64_t>(offsets.size() - 1);
   const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, offsets.back(), {x.data()}};
-  const fanin::detail::segments_functor<fanin::detail::value_of_segment<double>, std::int64_t> of_data{
-      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const fanin::detail::segments_functor<fanin::detail::contiguous_element<double>, std::int64_t> of_data{
+      offsets.data(), n, offsets.back(), {x.data()}};
   const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
   const new_device drawn;
@@ -307,7 +307,7 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
   const auto n = static_cast<std::int64_t>(lengths.size());
   const number_of_segment<T> f{segment_of.data(), x.data()};
   const fanin::detail::segments_functor<number_of_segment<T>, std::int64_t> all{offsets.data(), n, offsets.back(), f};
-  const fanin::detail::segments_functor<fanin::detail::value_of_segment<T>, std::int64_t> of_data{
+  const fanin::detail::segments_functor<fanin::detail::strided_element<T>, std::int64_t> of_data{
       offsets.data(), n, offsets.back(), {x.data(), 1}};
   const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<T>{});

@@ -40,6 +40,13 @@ struct one_for_many_rows {
   }
 };
 
+/// Of short ones and a long one.
+std::vector<std::int64_t> offsets_of_segments(std::int64_t count) {
+  std::vector<std::int64_t> offsets{0};
+  for (std::int64_t s = 0; s < count; ++s) offsets.push_back(offsets.back() + (s == count / 2 ? 20'000 : s % 9));
+  return offsets;
+}
+
 struct results {
   std::vector<numbers> numbers_of_call;
   std::int64_t runs[4] = {};  ///< how many
@@ -49,11 +56,13 @@ struct results {
 /// another. Gives the results of all calls, and says what was launched.
 template <class Exec>
 void reduce_in_turn(const Exec& exec, results& to, std::set<std::string>* launched = nullptr) {
-  static const std::vector<std::int64_t> offsets{0, 3, 5'000, 5'040, 25'000};
+  static const std::vector<std::int64_t> few_segments{0, 3, 5'000, 5'040, 25'000};
+  static const std::vector<std::int64_t> some_segments = offsets_of_segments(60);
+  static const std::vector<std::int64_t> many_segments = offsets_of_segments(900);
   constexpr fanin::sum<double> sum;
   constexpr fanin::exact_sum<double> by_blocks;
   std::vector<numbers>& all = to.numbers_of_call;
-  all.reserve(30);
+  all.reserve(40);
   std::int64_t* count = to.runs;
   const auto new_numbers = [&]() -> numbers& {
     numbers& some = all.emplace_back(count_of_numbers);
@@ -76,7 +85,8 @@ void reduce_in_turn(const Exec& exec, results& to, std::set<std::string>* launch
     call(fanin::rows(exec, 3, 3'000), sum);
     call(fanin::columns(exec, 4, 2'100), sum);
     call(fanin::columns(exec, 1'600, 100), sum);
-    call(fanin::segments(exec, offsets), sum);
+    for (const auto* const offsets : {&few_segments, &some_segments, &many_segments})
+      call(fanin::segments(exec, *offsets), sum);
     call(fanin::rows(exec, 5, 40), by_blocks);
     for (const bool blocks : {false, true}) {
       const one_for_many_rows f{all.back().data()};
@@ -113,9 +123,9 @@ TEST(many_results, begin_early_and_wait_for_the_call_before) {
     }
     for (std::size_t k = 0; k < std::size(expected.runs); ++k) ASSERT_EQ(got.runs[k], expected.runs[k]) << k;
   }
-  for (const char* const one :
-       {"rows by lanes, 1", "rows by tiles, 1", "columns by threads, 1", "columns by tiles, 1", "columns by tiles, 2",
-        "segments, 2", "rows by block, 1", "runs, 2", "runs by block, 1"}) {
+  for (const char* const one : {"rows by lanes, 1", "rows by tiles, 1", "columns by threads, 1", "columns by tiles, 1",
+                                "columns by tiles, 2", "segments, 2", "segments by warps, 1", "segments by blocks, 1",
+                                "rows by block, 1", "runs, 2", "runs by block, 1"}) {
     EXPECT_TRUE(launched.contains(one)) << one;
   }
 }

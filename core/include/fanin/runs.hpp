@@ -405,7 +405,7 @@ typename Form::result_type reduce_runs_of_data(const char* label, const To& to, 
                                                const runs_data<T, Key, HasStride>& data, const char* call,
                                                const Reducer&... reducers) {
   using object = std::remove_cvref_t<Exec>;
-  using values = std::conditional_t<HasStride, value_of_segment<T>, value_of_run<T>>;
+  using values = decltype(detail::element_of<T, HasStride>(data.elements(), data.stride()));
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
   using composite_type = std::remove_const_t<decltype(all)>;
@@ -414,14 +414,8 @@ typename Form::result_type reduce_runs_of_data(const char* label, const To& to, 
                                       typename composite_type::result_type>() &&
                 detail::check_md_composite<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
     const std::int64_t size = data.size();
-    const values f = [&] {
-      if constexpr (HasStride) {
-        return values{data.elements(), data.stride()};
-      } else {
-        return values{data.elements()};
-      }
-    }();
-    const runs_functor<values, Key> runs{{data.keys(), size}, f};
+    const runs_functor<values, Key> runs{{data.keys(), size},
+                                         detail::element_of<T, HasStride>(data.elements(), data.stride())};
     if (size == 0) return detail::reduce_runs<Form, object>(handle, label, to, runs, all, {}, call);
     detail::check_span<object>(handle, std::span(data.keys(), static_cast<std::size_t>(size)), call);
     detail::check_strided<object, 1>(handle, data.elements(), {{size}}, {{data.stride()}}, size, call);

@@ -150,7 +150,7 @@ struct many_over<segments_policy<Exec, Offset>> {
 
 /// Segments of an array. Cheap to copy. Refers to the elements and to the offsets, which must outlive it and the calls'
 /// work.
-template <class T, class Offset>
+template <class T, class Offset, bool HasStride = true>
 class segments_data {
  public:
   segments_data(const T* data, std::int64_t size, std::int64_t stride, const Offset* offsets, std::int64_t results)
@@ -185,16 +185,16 @@ auto segments(const X& xs, const Offsets& offsets) {
   }
   const auto extents = detail::extents_of<1>(xs, "fanin::segments");
   const std::int64_t size = detail::count_elements(extents, "fanin::segments");
-  return segments_data<detail::element_t<X>, offset>(
+  return segments_data<detail::element_t<X>, offset, !detail::is_row_major<X>>(
       detail::data_of(xs), size, size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), std::ssize(all) - 1);
 }
 
 namespace detail {
 
-template <class T, class Offset>
-struct many_in<segments_data<T, Offset>> {
+template <class T, class Offset, bool HasStride>
+struct many_in<segments_data<T, Offset, HasStride>> {
   using element_type = T;
-  using data_type = segments_data<T, Offset>;
+  using data_type = segments_data<T, Offset, HasStride>;
   using axes = axes_of<2, 1>;
   static constexpr std::size_t left_rank = 1;
   template <class... Reducer>
@@ -215,9 +215,8 @@ struct many_in<segments_data<T, Offset>> {
     const auto put = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return detail::make_put<iterate::right>(to, left_extents(data), data.results_, std::array{get<I>(to).strides...});
     }(std::index_sequence_for<Result...>{});
-    use(put,
-        segments_functor<value_of_segment<T>, Offset>{
-            data.offsets_, data.results_, data.size_, {data.data_, data.stride_}},
+    const auto f = detail::element_of<T, HasStride>(data.data_, data.stride_);
+    use(put, segments_functor<std::remove_const_t<decltype(f)>, Offset>{data.offsets_, data.results_, data.size_, f},
         detail::make_axes_composite<axes>(md_shape<1, iterate::right>{}, reducers...));
   }
 };

@@ -62,14 +62,6 @@ struct runs_functor : runs_keys<Key> {
   }
 };
 
-/// The element of an index of a contiguous array, whichever run's it is.
-template <class T>
-struct value_of_run {
-  const T* data;
-
-  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k]; }
-};
-
 /// Where results go: with a step from one to the next.
 template <class Result>
 struct results_in_line {

@@ -72,14 +72,28 @@ struct segments_functor {
   }
 };
 
-/// The element of an index; which segment it is in does not matter.
+/// The element of an index of an array that is contiguous, or not; which segment or run it is in does not matter.
 template <class T>
-struct value_of_segment {
+struct contiguous_element {
+  const T* data;
+
+  FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k]; }
+};
+template <class T>
+struct strided_element {
   const T* data;
   std::int64_t stride;
 
   FANIN_FUNCTION constexpr T operator()(std::int64_t, std::int64_t k) const { return data[k * stride]; }
 };
+template <class T, bool HasStride>
+constexpr auto element_of(const T* data, [[maybe_unused]] std::int64_t stride) {
+  if constexpr (HasStride) {
+    return strided_element<T>{data, stride};
+  } else {
+    return contiguous_element<T>{data};
+  }
+}
 
 /// Calls use(row, place) for the segments begin .. end - 1.
 template <class F, class Offset, class Use>

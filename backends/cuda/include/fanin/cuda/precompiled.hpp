@@ -40,7 +40,7 @@ struct rows_of_matrix {
 };
 template <class T>
 struct short_segments_of {
-  using type = segments_functor<value_of_segment<T>, std::int32_t>;
+  using type = segments_functor<contiguous_element<T>, std::int32_t>;
 };
 /// Which of them All is.
 template <class All>
@@ -50,7 +50,7 @@ struct rows_in_library<axes_functor<strided_values<itself, 2, T>, axes_of<2, Axi
   using type = rows_of_matrix<T, Axis>;
 };
 template <class T>
-struct rows_in_library<segments_functor<value_of_segment<T>, std::int32_t>> {
+struct rows_in_library<segments_functor<contiguous_element<T>, std::int32_t>> {
   using type = short_segments_of<T>;
 };
 
@@ -73,7 +73,9 @@ inline constexpr bool is_data = false;
 template <std::size_t Rank, class T>
 inline constexpr bool is_data<strided_values<itself, Rank, T>> = true;
 template <class T>
-inline constexpr bool is_data<value_of_segment<T>> = true;
+inline constexpr bool is_data<contiguous_element<T>> = true;
+template <class T>
+inline constexpr bool is_data<strided_element<T>> = true;
 
 /// Whether cuda_span_reduction<Reducer> stands in the library, so that units without a CUDA compiler can call it.
 template <class Reducer>

@@ -129,12 +129,12 @@ struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
     if (lane < before && from > 0) this->elements[place(lane - before)] = f(0, from + (lane - before));
   }
   /// By a warp: brings a tile's nearer, if they lie one beside the other.
-  __device__ static void prefetch(const value_of_run<T>& f, std::int64_t from, std::int64_t count) {
+  __device__ static void prefetch(const contiguous_element<T>& f, std::int64_t from, std::int64_t count) {
     constexpr int of_line = static_cast<int>(line_bytes / sizeof(T));
     const int at = static_cast<int>(threadIdx.x % warp_size) * of_line;
     if (at < keys_of_tile && from + at < count) prefetch_line(f.data + from + at);
   }
-  __device__ static void prefetch(const value_of_segment<T>&, std::int64_t, std::int64_t) {}
+  __device__ static void prefetch(const strided_element<T>&, std::int64_t, std::int64_t) {}
   template <class F>
   __device__ void stage(const F& f, std::int64_t from, std::int64_t count) {
     stage(f, from, count, std::make_integer_sequence<int, 8>{});

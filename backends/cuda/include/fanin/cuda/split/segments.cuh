@@ -71,39 +71,42 @@ __device__ void gather_of_segment(const Row& row, const Composite& c, typename C
   c.finish(state, value);
 }
 
-/// How a lane has its share of a part in flight.
-template <class Row, class Composite>
-struct part_in_flight {
-  static constexpr bool in_rounds = gives_elements<typename Row::functor_type>;
-  static constexpr int elements =
-      in_rounds ? elements_of_row_in_flight<index_source<Row>, Composite> : elements_of_segment_in_flight<Row, 8>;
-  static_assert(part_of_segment % (elements * warp_size) == 0);
-};
+/// What a thread of a block gathers of its piece or part: 64 bytes in flight of one array, else up to Most elements.
+template <int Most, class Row, class Composite>
+__device__ void gather_of_piece(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
+                                std::int64_t mine, std::int64_t step, std::int64_t until) {
+  using source = index_source<Row>;
+  constexpr bool in_rounds = is_of_one_array<source, Composite>;
+  constexpr int in_flight =
+      in_rounds ? elements_of_row_in_flight<source, Composite> : elements_of_segment_in_flight<Row, Most>;
+  gather_of_row<in_flight, in_rounds>(segment, c, value, mine, step, until);
+}
 
 /// What a lane has of a segment's part that begins at `from`.
 template <class Row, class Composite>
 __device__ void gather_part(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                             std::int64_t from) {
-  using in_flight = part_in_flight<Row, Composite>;
   const std::int64_t until = segment.count() - from < part_of_segment ? segment.count() : from + part_of_segment;
-  gather_of_row<in_flight::elements, in_flight::in_rounds>(segment, c, value, from + threadIdx.x % warp_size,
-                                                           std::int64_t{warp_size}, until);
+  gather_of_piece<8>(segment, c, value, from + threadIdx.x % warp_size, std::int64_t{warp_size}, until);
 }
 
-/// What a lane has of all parts of a segment, joined one after the other.
+/// What a lane has of all parts of a segment, joined one after the other. (In rounds of 64 bytes a lane, as a block has
+/// them, the kernel's 64 registers instead of 32 made short segments of floats slower, and long ones no faster: 2^26 of
+/// them in segments of 64 126 us instead of 79, on an H200.)
 template <class Row, class Composite>
 __device__ void gather_parts(const Row& segment, const Composite& c, typename Composite::accumulator_type& value) {
-  using in_flight = part_in_flight<Row, Composite>;
+  constexpr int in_flight = elements_of_segment_in_flight<Row, 8>;
   constexpr std::int64_t step = warp_size;
+  static_assert(part_of_segment % (in_flight * step) == 0);
   const std::int64_t count = segment.count();
   const auto source = source_of_row(segment);
   typename Composite::accumulator_type of_part = c.identity();
   auto state = c.begin(of_part);
   std::int64_t mine = threadIdx.x % warp_size;
 #pragma unroll 1
-  while (count - mine > (in_flight::elements - 1) * step) {
-    accumulate_together<in_flight::elements>(source, c, state, mine, step);
-    mine += in_flight::elements * step;
+  while (count - mine > (in_flight - 1) * step) {
+    accumulate_together<in_flight>(source, c, state, mine, step);
+    mine += in_flight * step;
     if (mine % part_of_segment < step) {
       c.finish(state, of_part);
       c.join(value, of_part);
@@ -111,11 +114,7 @@ __device__ void gather_parts(const Row& segment, const Composite& c, typename Co
       state = c.begin(of_part);
     }
   }
-  if constexpr (in_flight::in_rounds) {
-    gather_last_round<in_flight::elements>(source, c, state, mine, step, count);
-  } else {
-    gather_rest<in_flight::elements>(source, c, state, 0, mine, step, count);
-  }
+  gather_rest<in_flight>(source, c, state, 0, mine, step, count);
   c.finish(state, of_part);
   c.join(value, of_part);
 }
@@ -195,13 +194,16 @@ using value_in_segments = typename index_source<decltype(std::declval<const All&
 
 /// How many blocks of a multiprocessor the compiler is to make room for; 0: that is its own affair. Where elements of 8
 /// bytes are made of several arrays it saves registers by waiting for the elements one after the other, unless it is
-/// told how many it may use: 48 (a matrix of 27 doubles a row times a vector 139 us instead of 163, on an H200).
+/// told how many it may use: 48 (a matrix of 27 doubles a row times a vector 139 us instead of 163, on an H200). Of an
+/// array with strides it computes the places of a lane's next small elements ahead, and takes 64 for that: 2^26 floats
+/// in segments of 64 126 us instead of 86.
 template <class All, class Composite>
 inline constexpr int blocks_of_segments = [] {
   using f = typename All::functor_type;
   if constexpr (can_be_staged<value_in_segments<All>>) {
     const bool is_of_words = sizeof(value_in_segments<All>) == 8 && sizeof(typename Composite::accumulator_type) == 8;
-    return asks_for_segment<f> && words_of<f> > 1 && is_of_words ? 5 : 0;
+    constexpr bool is_strided = gives_elements<f> && words_of<f> > 1 && sizeof(value_in_segments<All>) <= sizeof(float);
+    return is_strided ? 6 : asks_for_segment<f> && words_of<f> > 1 && is_of_words ? 5 : 0;
   } else {
     return 0;
   }
@@ -245,12 +247,7 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
   const std::int64_t from = piece * length;
   const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
   value = c.identity();
-  using source = index_source<Row>;
-  constexpr bool in_rounds = is_of_one_array<source, Composite>;
-  constexpr int in_flight =
-      in_rounds ? elements_of_row_in_flight<source, Composite> : elements_of_segment_in_flight<Row, 4>;
-  gather_of_row<in_flight, in_rounds>(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x),
-                                      until);
+  gather_of_piece<4>(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
 

@@ -96,15 +96,17 @@ __device__ void gather_of_staged(const Source& source, const Composite& c, typen
 template <class F>
 inline constexpr bool asks_for_segment = true;
 template <class T>
-inline constexpr bool asks_for_segment<value_of_segment<T>> = false;
+inline constexpr bool asks_for_segment<contiguous_element<T>> = false;
+template <class T>
+inline constexpr bool asks_for_segment<strided_element<T>> = false;
 
 /// Whether f gives elements of an array, and ones that can be staged.
 template <class F>
 inline constexpr bool gives_elements = false;
 template <class T>
-inline constexpr bool gives_elements<value_of_segment<T>> = can_be_staged<T>;
+inline constexpr bool gives_elements<contiguous_element<T>> = can_be_staged<T>;
 template <class T>
-inline constexpr bool gives_elements<value_of_run<T>> = can_be_staged<T>;
+inline constexpr bool gives_elements<strided_element<T>> = can_be_staged<T>;
 
 /// How many elements a warp has staged at a time, in whole rounds of its lanes. Not more: of 3 KiB a warp, what is left
 /// of the first-level cache makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an
