@@ -137,6 +137,70 @@ TEST_F(cuda_large, segments_for_all_lanes) {
   }
 }
 
+struct product_of_two {
+  const float* a;
+  const float* b;
+  FANIN_FUNCTION float operator()(std::int64_t k) const { return a[k] * b[k]; }
+  FANIN_FUNCTION float operator()(std::int64_t, std::int64_t k) const { return a[k] * b[k]; }
+};
+
+/// A product is rounded before it is added, by whoever adds: the bits are the same in a call of many segments, of few,
+/// and of runs.
+TEST_F(cuda_large, products_have_the_bits_of_their_elements) {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<float> a;
+  std::vector<float> b;
+  std::vector<std::int32_t> keys;
+  for (std::uint64_t s = 0; s < 40'000; ++s) {
+    const std::uint64_t draw = mix(s);
+    const std::uint64_t most = draw % 400 == 0 ? 6'000 : draw % 16 == 0 ? 300 : 40;
+    for (std::uint64_t k = 0; k <= draw / 4'096 % most; ++k) {
+      a.push_back(static_cast<float>(mix(a.size()) % 65'536) / 7);
+      b.push_back(static_cast<float>(mix(a.size()) / 65'536 % 65'536) / 11);
+      keys.push_back(static_cast<std::int32_t>(s));
+    }
+    offsets.push_back(static_cast<std::int64_t>(a.size()));
+  }
+  fanin::cuda gpu;
+  const auto on_gpu = [&gpu](const auto& host) {
+    fanin::buffer<typename std::remove_cvref_t<decltype(host)>::value_type, fanin::cuda> made(gpu, std::ssize(host));
+    made.copy_from(host);
+    return made;
+  };
+  const auto offsets_there = on_gpu(offsets);
+  const auto a_there = on_gpu(a);
+  const auto b_there = on_gpu(b);
+  const auto keys_there = on_gpu(keys);
+  const product_of_two f{a_there.data(), b_there.data()};
+  const std::size_t n = offsets.size() - 1;
+  const auto to_host = [](const auto& there) {
+    std::vector<float> host(static_cast<std::size_t>(there.size()));
+    there.copy_to(std::span(host));
+    return host;
+  };
+  fanin::buffer<float, fanin::cuda> out(gpu, static_cast<std::int64_t>(n));
+  fanin::parallel_reduce_into(out.data(), fanin::segments(gpu, offsets_there.span()), f, fanin::sum<float>{});
+  EXPECT_EQ(gpu.last_launch().launches, 2);
+  const std::vector<float> of_many = to_host(out);
+  for (std::size_t s = 0; s + 100 <= n; s += 100) {
+    fanin::parallel_reduce_into(out.data() + s, fanin::segments(gpu, offsets_there.span().subspan(s, 101)), f,
+                                fanin::sum<float>{});
+  }
+  EXPECT_EQ(gpu.last_launch().launches, 1);
+  EXPECT_EQ(to_host(out), of_many);
+  fanin::buffer<std::int32_t, fanin::cuda> to_keys(gpu, static_cast<std::int64_t>(n));
+  ASSERT_EQ(fanin::parallel_reduce(fanin::runs_to(to_keys.span(), out.span()), fanin::runs(gpu, keys_there.span()), f,
+                                   fanin::sum<float>{}),
+            static_cast<std::int64_t>(n));
+  const std::vector<float> of_runs = to_host(out);
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::int64_t count = offsets[s + 1] - offsets[s];
+    if (count <= 16 || count > 128) {
+      ASSERT_EQ(of_runs[s], of_many[s]) << "run " << s << " of " << count << " elements";
+    }
+  }
+}
+
 /// One block has all of them: a segment, and a row, of a reducer whose state stays with the block.
 TEST_F(cuda_large, a_segment_beyond_two_to_the_32) {
   const std::int64_t n = (std::int64_t{1} << 32) + 5;

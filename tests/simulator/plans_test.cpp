@@ -268,7 +268,7 @@ TEST(plans, of_segments_of_arrays) {
   const int at_once = launched(1, 1'000'000'000).grid_size - 1;
   EXPECT_EQ(launched(1, 16'384).grid_size, 1);      // nothing to share
   EXPECT_EQ(launched(1, 16'385).grid_size, 1 + 2);  // two pieces
-  EXPECT_EQ(launched(at_once, 4'097).grid_size, at_once + at_once / 2);
+  EXPECT_EQ(launched(at_once, 4'097).grid_size, at_once + (at_once + 1) / 2);
   EXPECT_STREQ(launched(at_once, 1'536).strategy, "segments by warps");
   EXPECT_STREQ(launched(at_once, 1'537).strategy, "segments by blocks");
 }

@@ -63,7 +63,8 @@ inline bool go_by_blocks(const segments_known& known, std::int64_t at_once) {
 inline std::int64_t most_of_block(const segments_known& known, std::int64_t at_once) {
   if (known.results <= at_once / 2) return least_piece_of_segment;
   if (known.is_guess) return 4 * least_piece_of_segment;
-  return std::max(least_piece_of_segment, known.results * known.mean / at_once * 3 / 2);
+  const std::int64_t mean_of_block = known.results * known.mean / at_once;
+  return std::max(least_piece_of_segment, mean_of_block + mean_of_block / 2);
 }
 
 template <class Put, class All, class Composite>
@@ -82,7 +83,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
     const std::int64_t most_pieces = std::min({room_for_pieces<accumulator>, all.results * most_pieces_of_segment,
                                                all.elements / least_piece_of_segment + all.results});
     const bool may_be_long = known.is_guess || known.mean > share.most;
-    sharing = std::min(most_pieces, may_be_long ? at_once : at_once / 2);
+    sharing = std::min(most_pieces, may_be_long ? at_once : (at_once + 1) / 2);
     share.capacity = static_cast<unsigned>(most_pieces);
     share.counters = workspace_memory::counters;
     const workspace_memory memory =

@@ -114,6 +114,7 @@ __device__ void gather_parts(const Row& segment, const Composite& c, typename Co
       state = c.begin(of_part);
     }
   }
+  if (count % part_of_segment == 0) return;
   gather_rest<in_flight>(source, c, state, 0, mine, step, count);
   c.finish(state, of_part);
   c.join(value, of_part);

@@ -108,6 +108,10 @@ inline constexpr bool gives_elements<contiguous_element<T>> = can_be_staged<T>;
 template <class T>
 inline constexpr bool gives_elements<strided_element<T>> = can_be_staged<T>;
 
+/// A value that was staged, and one that was not, go into a sum alike.
+template <class All>
+inline constexpr bool keeps_values<segment_row<All>> = !gives_elements<typename segment_row<All>::functor_type>;
+
 /// How many elements a warp has staged at a time, in whole rounds of its lanes. Not more: of 3 KiB a warp, what is left
 /// of the first-level cache makes all else slower (segments of 256 floats 101 us instead of 73 for 2^26 of them, on an
 /// H200).

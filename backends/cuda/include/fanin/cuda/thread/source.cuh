@@ -12,6 +12,7 @@
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/strided.hpp>
+#include <fanin/device/unfused.cuh>
 #include <fanin/macros.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/tuple.hpp>
@@ -42,6 +43,10 @@ inline constexpr std::size_t words_of<md_functor<F, Rank, Order>> = words_beside
 template <class F, std::size_t Rank, class... T>
 inline constexpr std::size_t words_of<strided_values<F, Rank, T...>> = words_of<F> + sizeof...(T);
 
+/// Whether f's values are not to be fused with what folds them, so that they are the same whoever does.
+template <class F>
+inline constexpr bool keeps_values = false;
+
 /// A functor over the indices first, first + 1, ...
 template <class F>
 struct index_source {
@@ -59,20 +64,34 @@ struct index_source {
   std::int64_t first;
   std::int64_t count;
 
-  __device__ value_type value(std::int64_t i) const { return f(first + i); }
+  __device__ value_type value(std::int64_t i) const { return value_of(f, first + i); }
   /// Of elements i, i + step, ...
   template <class Value, int Count>
   __device__ void values(Value (&value)[Count], std::int64_t i, std::int64_t step) const {
     detail::with_row(f, first + i, first + i + (Count - 1) * step, [&](const auto& g) {
 #pragma unroll
-      for (int k = 0; k < Count; ++k) value[k] = g(first + i + k * step);
+      for (int k = 0; k < Count; ++k) value[k] = value_of(g, first + i + k * step);
     });
   }
   __device__ std::int64_t index(std::int64_t i) const { return first + i; }
 
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
-    c.accumulate(f, state, first + i);
+    if constexpr (keeps_values<F> && !std::is_void_v<value_type>) {
+      c.fold(state, value(i), index(i));
+    } else {
+      c.accumulate(f, state, first + i);
+    }
+  }
+
+ private:
+  template <class G>
+  static __device__ decltype(auto) value_of(const G& g, std::int64_t i) {
+    if constexpr (keeps_values<F>) {
+      return unfused(g(i));
+    } else {
+      return g(i);
+    }
   }
 };
 
