@@ -141,6 +141,8 @@ struct product_of_two {
   const float* a;
   const float* b;
   FANIN_FUNCTION float operator()(std::int64_t k) const { return a[k] * b[k]; }
+};
+struct product_in_segment : product_of_two {
   FANIN_FUNCTION float operator()(std::int64_t, std::int64_t k) const { return a[k] * b[k]; }
 };
 
@@ -171,7 +173,8 @@ TEST_F(cuda_large, products_have_the_bits_of_their_elements) {
   const auto a_there = on_gpu(a);
   const auto b_there = on_gpu(b);
   const auto keys_there = on_gpu(keys);
-  const product_of_two f{a_there.data(), b_there.data()};
+  const product_of_two of_run{a_there.data(), b_there.data()};
+  const product_in_segment f{of_run};
   const std::size_t n = offsets.size() - 1;
   const auto to_host = [](const auto& there) {
     std::vector<float> host(static_cast<std::size_t>(there.size()));
@@ -189,8 +192,8 @@ TEST_F(cuda_large, products_have_the_bits_of_their_elements) {
   EXPECT_EQ(gpu.last_launch().launches, 1);
   EXPECT_EQ(to_host(out), of_many);
   fanin::buffer<std::int32_t, fanin::cuda> to_keys(gpu, static_cast<std::int64_t>(n));
-  ASSERT_EQ(fanin::parallel_reduce(fanin::runs_to(to_keys.span(), out.span()), fanin::runs(gpu, keys_there.span()), f,
-                                   fanin::sum<float>{}),
+  ASSERT_EQ(fanin::parallel_reduce(fanin::runs_to(to_keys.span(), out.span()), fanin::runs(gpu, keys_there.span()),
+                                   of_run, fanin::sum<float>{}),
             static_cast<std::int64_t>(n));
   const std::vector<float> of_runs = to_host(out);
   for (std::size_t s = 0; s < n; ++s) {
