@@ -65,7 +65,7 @@ struct cuda_handle {
 /// One device block that a launch combines in: partial results, and counters, which start as zeros. last_block leaves
 /// the first, a ticket, at 0, and so are others left; watching_block counts launches in it.
 struct workspace_memory {
-  static constexpr int counters = 4096;
+  static constexpr int counters = 256;
 
   void* partials = nullptr;
   std::size_t partial_bytes = 0;

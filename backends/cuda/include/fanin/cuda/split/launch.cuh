@@ -142,7 +142,6 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth joining
   constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
   constexpr std::int64_t pieces_of_thread = 16;   // that it joins at the most; more are another launch's
-  constexpr std::int64_t most_joined = 256;       // tiles, by their last blocks
   constexpr unsigned joined_at_once = 8;          // rows, by that
   constexpr unsigned elements_of_line = 64;       // pieces begin where a line of memory does
   const std::int64_t tiles = (all.results - 1) / width + 1;
@@ -179,7 +178,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
     const std::size_t bytes = static_cast<std::size_t>(all.results * share.pieces) * sizeof(accumulator);
     const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
     partials = static_cast<accumulator*>(memory.partials);
-    const bool joins_them = tiles <= most_joined && share.pieces <= pieces_of_thread * parts;
+    const bool joins_them = tiles <= workspace_memory::counters && share.pieces <= pieces_of_thread * parts;
     if (joins_them) arrived = memory.counter;
   }
   void* arguments[] = {argument(all),   argument(c),        argument(put),

@@ -80,8 +80,8 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
   share.share_first = all.results > most_shared_last(at_once);
   std::int64_t sharing = 0;
   if (all.elements > share.most) {
-    const std::int64_t most_pieces = std::min({room_for_pieces<accumulator>, all.results * most_pieces_of_segment,
-                                               all.elements / least_piece_of_segment + all.results});
+    const std::int64_t most_pieces =
+        std::min(room_for_pieces<accumulator>, all.elements / least_piece_of_segment + all.results);
     const bool may_be_long = known.is_guess || known.mean > share.most;
     sharing = std::min(most_pieces, may_be_long ? at_once : (at_once + 1) / 2);
     share.capacity = static_cast<unsigned>(most_pieces);

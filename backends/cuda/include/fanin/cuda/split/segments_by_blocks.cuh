@@ -126,7 +126,7 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
   const sums_of_lanes pieces = sum_threads(mine, block.pieces);
   if (pieces.all == 0) return;
   const sums_of_lanes cut_ones = sum_threads(cut, block.cut);
-  // Offsets that go back can have more than the elements.
+  // Offsets that go back can have more than the elements; and many segments of several no counter each.
   if (static_cast<unsigned>(pieces.all) > share.capacity || static_cast<unsigned>(cut_ones.all) > share.counters) {
     for (std::int64_t row = block_at; row < all.results; row += sharing) {
       if (pieces_of(row) > 0) reduce_piece_by_piece(all.row(all.place(row)), c, put);
