@@ -9,7 +9,8 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU; where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every row
-             with every grid stage, over calls with many results and over what is precompiled
+             with every grid stage, over calls with many results and over what is precompiled; memcheck over what two
+             GPUs hand each other, too
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
   perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
              one for this GPU and host; something that is slower fails
@@ -156,6 +157,10 @@ sanitizer_stage() {
     log=$logs/gpu-check-$tool-precompiled.log
     check "$tool, precompiled" "$log" run_sanitizer "$tool" "$log" cuda/cuda_cpp_unit_test '--gtest_filter=*precompiled*'
   done
+  # Blocks of two grids that hand over to each other. The other two tests do not end under memcheck.
+  local log=$logs/gpu-check-memcheck-peers.log
+  check "memcheck, two peers" "$log" run_sanitizer memcheck "$log" cuda/cuda_two_peers_test \
+    '--gtest_filter=*replayed_graphs:*is_late*:*does_not_come*:*fails*'
 }
 
 soak_stage() {
