@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include <fanin/runs.hpp>
@@ -22,6 +21,12 @@ class cuda_large : public gpu_test {
     std::size_t total = 0;
     check(cudaMemGetInfo(&free, &total));
     return free > bytes + (std::size_t{1} << 29);
+  }
+  template <class T>
+  static fanin::buffer<T, fanin::cuda> on_gpu(const fanin::cuda& gpu, const std::vector<T>& host) {
+    fanin::buffer<T, fanin::cuda> made(gpu, std::ssize(host));
+    made.copy_from(host);
+    return made;
   }
 };
 
@@ -106,14 +111,9 @@ TEST_F(cuda_large, segments_for_all_lanes) {
     offsets.push_back(static_cast<std::int64_t>(x.size()));
   }
   fanin::cuda gpu;
-  const auto on_gpu = [&gpu](const auto& host) {
-    fanin::buffer<typename std::remove_cvref_t<decltype(host)>::value_type, fanin::cuda> made(gpu, std::ssize(host));
-    made.copy_from(host);
-    return made;
-  };
-  const auto offsets_there = on_gpu(offsets);
-  const auto x_there = on_gpu(x);
-  const auto segment_there = on_gpu(segment_of);
+  const auto offsets_there = on_gpu(gpu, offsets);
+  const auto x_there = on_gpu(gpu, x);
+  const auto segment_there = on_gpu(gpu, segment_of);
   const std::size_t n = offsets.size() - 1;
   fanin::buffer<float, fanin::cuda> out(gpu, static_cast<std::int64_t>(n));
   fanin::buffer<float, fanin::cuda> out_of_data(gpu, static_cast<std::int64_t>(n));
@@ -164,15 +164,10 @@ TEST_F(cuda_large, products_have_the_bits_of_their_elements) {
     offsets.push_back(static_cast<std::int64_t>(a.size()));
   }
   fanin::cuda gpu;
-  const auto on_gpu = [&gpu](const auto& host) {
-    fanin::buffer<typename std::remove_cvref_t<decltype(host)>::value_type, fanin::cuda> made(gpu, std::ssize(host));
-    made.copy_from(host);
-    return made;
-  };
-  const auto offsets_there = on_gpu(offsets);
-  const auto a_there = on_gpu(a);
-  const auto b_there = on_gpu(b);
-  const auto keys_there = on_gpu(keys);
+  const auto offsets_there = on_gpu(gpu, offsets);
+  const auto a_there = on_gpu(gpu, a);
+  const auto b_there = on_gpu(gpu, b);
+  const auto keys_there = on_gpu(gpu, keys);
   const product_of_two of_run{a_there.data(), b_there.data()};
   const product_in_segment f{of_run};
   const std::size_t n = offsets.size() - 1;

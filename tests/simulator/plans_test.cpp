@@ -303,6 +303,13 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(most(251, 100), 16'384);
   EXPECT_EQ(most(500, 40'000), 60'000);
   EXPECT_EQ(most(251, 2'048, true), 65'536);
+  const auto sharing = [](std::int64_t mean, bool is_guess, std::int64_t at_once) {
+    return fanin::detail::blocks_that_share(segments_known{5, mean, is_guess}, 4'096, at_once);
+  };
+  EXPECT_EQ(sharing(2'048, true, 500), 500);
+  EXPECT_EQ(sharing(4'097, false, 500), 500);
+  EXPECT_EQ(sharing(4'096, false, 500), 250);
+  EXPECT_EQ(sharing(4'096, false, 1), 1);  // who else does a long one among them?
 }
 
 /// On one multiprocessor, where blocks hand over parcels: two of them where that pays.

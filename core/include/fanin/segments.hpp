@@ -148,8 +148,8 @@ struct many_over<segments_policy<Exec, Offset>> {
 
 }  // namespace detail
 
-/// Segments of an array. Cheap to copy. Refers to the elements and to the offsets, which must outlive it and the calls'
-/// work.
+/// Segments of an array, which is contiguous if it has no stride. Cheap to copy. Refers to the elements and to the
+/// offsets, which must outlive it and the calls' work.
 template <class T, class Offset, bool HasStride = true>
 class segments_data {
  public:

@@ -264,8 +264,7 @@ struct cuda_backend : cuda_calls {
                     "fanin: this reduction is not among the precompiled ones (sum, min, max, min_loc, max_loc or "
                     "exact_sum, one of them, of float or double over its own value type: rows and columns of an array "
                     "of two dimensions, segments of a contiguous one by 32-bit offsets) and needs a CUDA compiler: "
-                    "give this file's target "
-                    "the CMake function fanin_target(<target>)");
+                    "give this file's target the CMake function fanin_target(<target>)");
     } else {
       refuse_functor<F>();
     }

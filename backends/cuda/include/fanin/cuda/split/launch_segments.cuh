@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/plan_of_split.cuh>
@@ -67,6 +68,12 @@ inline std::int64_t most_of_block(const segments_known& known, std::int64_t at_o
   return std::max(least_piece_of_segment, mean_of_block + mean_of_block / 2);
 }
 
+/// How many blocks share the pieces of longer ones: at least one, since there may be some, and as many as work at once
+/// where there will be many.
+inline std::int64_t blocks_that_share(const segments_known& known, std::int64_t most, std::int64_t at_once) {
+  return known.is_guess || known.mean > most ? at_once : (at_once + 1) / 2;
+}
+
 template <class Put, class All, class Composite>
 void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& put, const All& all,
                               const Composite& c) {
@@ -82,8 +89,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
   if (all.elements > share.most) {
     const std::int64_t most_pieces =
         std::min(room_for_pieces<accumulator>, all.elements / least_piece_of_segment + all.results);
-    const bool may_be_long = known.is_guess || known.mean > share.most;
-    sharing = std::min(most_pieces, may_be_long ? at_once : (at_once + 1) / 2);
+    sharing = std::min(most_pieces, blocks_that_share(known, share.most, at_once));
     share.capacity = static_cast<unsigned>(most_pieces);
     share.counters = workspace_memory::counters;
     const workspace_memory memory =
@@ -103,7 +109,6 @@ template <class Put, class All, class Composite>
 void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                            const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t most_pieces = room_for_pieces<accumulator>;
   cuda_plan plan;
   plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
@@ -114,7 +119,7 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   // those that could idle at the most, up to one for each lane. (H200: where a few were left for a second round, 2^20
   // floats in segments of 64 took 10.1 us instead of 6.7, 2^22 in those of 16 12.8 instead of 7.9; where a third was
   // idle, 2^26 doubles in those of 4096 139 instead of 127.)
-  constexpr std::int64_t warps = threads_of_segments / warp_size;
+  constexpr std::int64_t warps = warps_of_segments;
   const auto of_warp = static_cast<std::uint64_t>(
       std::clamp<std::int64_t>(all.results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
   const auto log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
@@ -129,11 +134,8 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   of_long.launch.grid_size = of_long.largest_grid;
 
   segments_list<accumulator> list;
-  list.capacity = static_cast<unsigned>(
-      std::min(most_pieces, std::min(all.results, most_pieces) * std::int64_t{most_pieces_of_segment}));
-  constexpr std::size_t alignment = 256;
-  const std::size_t bytes_before =
-      (sizeof(segment_piece) * (list.capacity + std::size_t{1}) + alignment - 1) / alignment * alignment;
+  list.capacity = static_cast<unsigned>(room_for_pieces<accumulator>);
+  const std::size_t bytes_before = round_up(sizeof(segment_piece) * (list.capacity + std::size_t{1}));
   const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
   const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
   list.count = memory.counter;

@@ -250,13 +250,17 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
   }
 }
 
-/// What is behind whole rounds of Units: half of one, if that is many, and then what is left.
+/// The same where threads have equally many: whole rounds, then half of one, if that is many, and then what is left.
 template <int Units, class Source, class Composite>
   requires(!Source::has_vectors)
-__device__ void gather_last_round(const Source& source, const Composite& c, typename Composite::state_type& state,
-                                  std::int64_t mine, std::int64_t step, std::int64_t count) {
+__device__ void gather_in_rounds(const Source& source, const Composite& c, typename Composite::state_type& state,
+                                 std::int64_t mine, std::int64_t step, std::int64_t count) {
   constexpr int many = 8;
   constexpr int rest = Units > many ? Units / 2 : Units;
+#pragma unroll 1
+  for (; count - mine > (Units - 1) * step; mine += Units * step) {
+    accumulate_together<Units>(source, c, state, mine, step);
+  }
   if constexpr (rest < Units) {
     if (count - mine > (rest - 1) * step) {
       accumulate_together<rest>(source, c, state, mine, step);
@@ -264,18 +268,6 @@ __device__ void gather_last_round(const Source& source, const Composite& c, type
     }
   }
   if (mine < count) gather_rest<rest>(source, c, state, 0, mine, step, count);
-}
-
-/// The same as in steps where threads have equally many.
-template <int Units, class Source, class Composite>
-  requires(!Source::has_vectors)
-__device__ void gather_in_rounds(const Source& source, const Composite& c, typename Composite::state_type& state,
-                                 std::int64_t mine, std::int64_t step, std::int64_t count) {
-#pragma unroll 1
-  for (; count - mine > (Units - 1) * step; mine += Units * step) {
-    accumulate_together<Units>(source, c, state, mine, step);
-  }
-  gather_last_round<Units>(source, c, state, mine, step, count);
 }
 
 /// The same for a grid of one block: every round as the last one, so that there is little code, and 32-bit numbers.
