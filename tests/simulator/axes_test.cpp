@@ -120,9 +120,9 @@ TEST(tiles, join_their_pieces) {
     std::int64_t m;
     int multiprocessors;
   };
-  // Of 100 columns 30 pieces, 15 a thread, and 48.
+  // Of 100 columns 30 pieces, 15 a thread, and 48; of rows 4, and 70, which are more than a warp waits for.
   for (const auto& [n, m, multiprocessors] :
-       {shape{3'001, 2, 24}, {1'600, 100, 15}, {1'600, 100, 24}, {2, 17'000, 24}}) {
+       {shape{3'001, 2, 24}, {1'600, 100, 15}, {1'600, 100, 24}, {2, 17'000, 24}, {2, 290'000, 40}}) {
     simulator::schedule how(static_cast<std::uint64_t>(n));
     how.multiprocessors = multiprocessors;
     simulator::begin(how);
@@ -146,7 +146,7 @@ TEST(tiles, join_their_pieces) {
       }
     }
   }
-  for (const char* const launched : {"rows by tiles, 1", "columns by tiles, 1", "columns by tiles, 2"}) {
+  for (const char* const launched : {"rows by blocks, 1", "columns by tiles, 1", "columns by tiles, 2"}) {
     EXPECT_TRUE(seen.contains(launched)) << launched;
   }
 }

@@ -83,6 +83,7 @@ void reduce_in_turn(const Exec& exec, results& to, std::set<std::string>* launch
   for (int round = 0; round < 2; ++round) {
     call(fanin::rows(exec, 300, 20), sum);
     call(fanin::rows(exec, 3, 3'000), sum);
+    call(fanin::rows(exec, 3, 17'000), sum);
     call(fanin::columns(exec, 4, 2'100), sum);
     call(fanin::columns(exec, 1'600, 100), sum);
     for (const auto* const offsets : {&few_segments, &some_segments, &many_segments})
@@ -123,7 +124,7 @@ TEST(many_results, begin_early_and_wait_for_the_call_before) {
     }
     for (std::size_t k = 0; k < std::size(expected.runs); ++k) ASSERT_EQ(got.runs[k], expected.runs[k]) << k;
   }
-  for (const char* const one : {"rows by lanes, 1", "rows by tiles, 1", "columns by threads, 1", "columns by tiles, 1",
+  for (const char* const one : {"rows by lanes, 1", "rows by blocks, 1", "columns by threads, 1", "columns by tiles, 1",
                                 "columns by tiles, 2", "segments, 2", "segments by warps, 1", "segments by blocks, 1",
                                 "rows by block, 1", "runs, 2", "runs by block, 1"}) {
     EXPECT_TRUE(launched.contains(one)) << one;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
@@ -88,6 +91,71 @@ TEST(objects, launch_numbers_wrap) {
         if (std::string wrong = compare("a call", out[k], expected[k]); !wrong.empty()) {
           return wrong + " at call " + std::to_string(k + 1);
         }
+      }
+      return "";
+    });
+  });
+}
+
+/// Numbers of several rows that follow from both indices.
+struct in_rows {
+  const std::int64_t* x;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
+    return x[static_cast<std::size_t>((31 * i + j) % most)];
+  }
+};
+
+/// Rows in pieces, of which several blocks of a launch wait for others, among flat calls that leave their units in the
+/// same memory, and with launch numbers that wrap.
+TEST(objects, rows_in_pieces) {
+  for_each_seed(count_of_seeds(80), [&](std::uint64_t seed) {
+    return run_seed(seed, [&](choices& draw, std::string&) -> std::string {
+      simulator::schedule how(seed);
+      how.multiprocessors = 24;  // so that there are pieces
+      simulator::begin(how);
+      const fanin::cuda gpu;
+      using both = fanin::tuple<std::int64_t, std::int64_t>;
+      constexpr std::size_t calls = 8;
+      constexpr std::int64_t most_rows = 5;
+      constexpr std::int64_t most_elements = 25'000;
+      std::vector<both> of_rows(calls * most_rows, both{});
+      std::vector<both> expected(of_rows);
+      std::vector<std::int64_t> flat(calls);
+      std::vector<std::int64_t> expected_flat(calls);
+      for (std::size_t call = 0; call < calls; ++call) {
+        if (call > 0 && draw.below(3) == 0) {
+          const part one(draw);
+          one.into(&flat[call], with_grid(gpu, 1 + static_cast<int>(draw.below(12))));
+          expected_flat[call] = one.expected();
+          continue;
+        }
+        // The first call is the largest, so that workspace stays where it is; a lone row is a flat one.
+        const std::int64_t n = call == 0 ? most_rows : static_cast<std::int64_t>(2 + draw.below(most_rows - 1));
+        const std::int64_t m = call == 0 ? most_elements : static_cast<std::int64_t>(16'385 + draw.below(8'000));
+        fanin::parallel_reduce_into(&of_rows[call * most_rows], fanin::rows(gpu, n, m), in_rows{elements().data()},
+                                    fanin::sum<std::int64_t>{}, fanin::max<std::int64_t>{});
+        if (gpu.last_launch().grid_size <= n) return "not in pieces";
+        for (std::int64_t i = 0; i < n; ++i) {
+          both& row = expected[call * most_rows + static_cast<std::size_t>(i)];
+          row = both{0, elements()[0]};
+          for (std::int64_t j = 0; j < m; ++j) {
+            const std::int64_t value = in_rows{elements().data()}(i, j);
+            get<0>(row) += value;
+            get<1>(row) = std::max(get<1>(row), value);
+          }
+        }
+        if (call == 0) {
+          gpu.synchronize();
+          const std::uint32_t near_the_end = 0x7fffffffU - static_cast<std::uint32_t>(draw.below(2)) - 1;
+          std::memcpy(simulator::allocations().at(0).memory, &near_the_end, sizeof(near_the_end));
+        }
+      }
+      gpu.synchronize();
+      for (std::size_t k = 0; k < calls; ++k) {
+        if (std::string wrong = compare("a flat call", flat[k], expected_flat[k]); !wrong.empty()) return wrong;
+      }
+      for (std::size_t k = 0; k < of_rows.size(); ++k) {
+        if (of_rows[k] != expected[k]) return "a row of call " + std::to_string(k / most_rows);
       }
       return "";
     });

@@ -9,6 +9,7 @@
 #include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/catalogue.hpp>
+#include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
@@ -19,6 +20,7 @@
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
+#include <fanin/device/word_ahead.cuh>
 
 /// The split of many results: which threads work on which of them. The functor of all rows, `all`, is
 /// detail/axes_functor.hpp's; put.put(row, result) takes what comes of each.
@@ -59,6 +61,11 @@ inline constexpr int rows_in_flight =
 template <class Row>
 __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
+}
+
+/// Where a piece of so many elements ends that begins at `from`, of `count` in all.
+__device__ inline std::int64_t end_of_piece(std::int64_t from, std::int64_t elements, std::int64_t count) {
+  return count - from < elements ? count : from + elements;
 }
 
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0; in rounds or
@@ -288,6 +295,77 @@ inline constexpr int most_threads_of_tile =
         : 256;
 template <class All, class Composite>
 inline constexpr int blocks_of_tiles = is_of_small_elements<source_in_rows<All>, Composite> ? 2 : 0;
+/// Rows in pieces of so many elements, the last of which of each waits for the others.
+struct rows_share {
+  unsigned pieces;
+  std::int64_t elements_of_piece;
+};
+
+/// By the block that has a row's last piece, behind whose blocks in the grid's order those of its other pieces are:
+/// what they have, joined to this block's own in thread 0.
+template <class Source, class Composite>
+__device__ void join_watched_pieces(const Composite& c, typename Composite::accumulator_type& value,
+                                    typename Composite::accumulator_type* of_thread, const contributor& self,
+                                    const watched_memory& watched) {
+  using accumulator = typename Composite::accumulator_type;
+  const std::uint32_t launches = launches_before(watched);
+  if (threadIdx.x != 0) value = c.identity();
+  const auto take = [&](const accumulator& partial, unsigned piece) {
+    c.join(value, partial);
+    clear_partial<accumulator>(piece, watched);
+  };
+  if (self.count - 1 > watched_at_once<accumulator, Source>) {
+    __syncthreads();
+    for_watched<accumulator>(self, watched, launches, 0, take);
+    combine_by_warp_shuffle(c, value, of_thread);
+  } else if (threadIdx.x < warp_size) {
+    for_few_watched<accumulator, Source>(self, watched, launches, take);
+    combine_in_warp(c, value);
+  }
+}
+
+/// A block a row, or a piece of it: for long ones that lie in memory one after the other.
+template <class All, class Composite, class Put>
+__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
+                                  (is_of_one_array<source_in_rows<All>, Composite> ? 2 : 0))
+    rows_by_blocks_kernel(const All all, const Composite c, const Put put, const rows_share share,
+                          const watched_memory watched) {
+  wait_for_grid_before();
+  using accumulator = typename Composite::accumulator_type;
+  using source = source_in_rows<All>;
+  auto* const of_thread = reinterpret_cast<accumulator*>(memory_of_launch());
+  auto& launches = object_of_block<word_ahead>();
+  for (std::int64_t task = blockIdx.x; task < all.results * share.pieces; task += gridDim.x) {
+    // Only where rows have one piece each a block may have several.
+    const unsigned piece = share.pieces == 1 ? 0 : blockIdx.x / static_cast<unsigned>(all.results);
+    const std::int64_t row = task - piece * all.results;
+    const contributor self{piece, share.pieces};
+    const auto others = static_cast<std::size_t>(row) * (share.pieces - 1);
+    const watched_memory of_row{watched.units + others * tagged_units(sizeof(accumulator)), 0, watched.launches};
+    if (share.pieces > 1) {
+      if (self.finishes()) {
+        prefetch_partials<accumulator>(of_row, share.pieces - 1);
+      } else if (threadIdx.x == 0) {
+        launches.load(watched.launches);
+      }
+    }
+    const md_index<All::axes::left_rank> place = all.place(row);
+    const std::int64_t from = piece * share.elements_of_piece;
+    const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
+    accumulator value = c.identity();
+    gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(
+        all.row(place), c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
+    combine_by_warp_shuffle<true>(c, value, of_thread);
+    if (!self.finishes()) {
+      if (threadIdx.x == 0) publish_partial(value, piece, of_row, launches.when_loaded());
+      return;
+    }
+    if (share.pieces > 1) join_watched_pieces<source>(c, value, of_thread, self, of_row);
+    if (threadIdx.x == 0) put.put(row, c.at(place).result(value));
+    __syncthreads();
+  }
+}
+
 struct memory_of_tiles {
   unsigned is_last;
 };
@@ -312,7 +390,7 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : 0);
     typename Composite::accumulator_type value = c.identity();
     const std::int64_t from = piece * share.elements_of_piece;
-    const std::int64_t until = all.count - from < share.elements_of_piece ? all.count : from + share.elements_of_piece;
+    const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
     if (has_row) {
       using source = source_in_rows<All>;
       gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(

@@ -31,6 +31,7 @@ inline constexpr bool splits_by_threads =
 struct by_lanes;
 struct by_threads;
 struct by_block;
+struct by_blocks;
 struct by_tiles;
 struct by_joined_pieces;
 
@@ -133,28 +134,92 @@ inline int threads_of_row(std::int64_t rows, std::int64_t count, std::int64_t in
   return static_cast<int>(std::clamp(that_are_idle, for_rounds(2, threads_of_split), for_rounds(1, most)));
 }
 
+/// Whether rows have so many elements that those of a block, of which `parts` threads have one each, are worth sharing
+/// with other blocks.
+inline bool may_be_shared(std::int64_t count, std::int64_t parts) {
+  constexpr std::int64_t elements_of_thread = 64;
+  return count > parts * elements_of_thread;
+}
+
+/// Into how many pieces `tiles` of rows are cut, and of how many elements, for `at_once` blocks that work at once.
+struct cut_of_tiles {
+  int pieces;
+  std::int64_t elements;
+};
+inline cut_of_tiles cut_tiles(std::int64_t tiles, std::int64_t count, std::int64_t parts, std::int64_t at_once,
+                              std::int64_t alignment) {
+  constexpr std::int64_t elements_of_thread = 16;  // at the least
+  constexpr std::int64_t most_rounds = 4;          // of blocks
+  const std::int64_t most_pieces = may_be_shared(count, parts) ? count / (parts * elements_of_thread) : 1;
+  std::int64_t pieces = std::clamp<std::int64_t>(at_once / tiles, 1, most_pieces);
+  const auto leaves_few_idle = [&] {  // in its last round
+    const std::int64_t rounds = (tiles * pieces - 1) / at_once + 1;
+    return 10 * tiles * pieces >= 9 * rounds * at_once;
+  };
+  if (tiles > at_once) {
+    while (pieces < most_pieces && tiles * (pieces + 1) <= most_rounds * at_once && !leaves_few_idle()) ++pieces;
+  }
+  const std::int64_t elements = ((std::max<std::int64_t>(count, 1) - 1) / pieces / alignment + 1) * alignment;
+  return {count == 0 ? 1 : static_cast<int>((count - 1) / elements + 1), elements};
+}
+inline constexpr unsigned elements_of_line = 64;  // pieces begin where a line of memory does
+
+/// Threads of a block, of tiles one row wide that lie along memory: all, where blocks share rows.
+template <class All, class Composite>
+int threads_of_rows(const All& all, int multiprocessors) {
+  if (may_be_shared(all.count, threads_of_split)) return threads_of_split;
+  return threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
+                        most_threads_of_tile<All, Composite>, multiprocessors);
+}
+
+/// How many blocks are enough to keep memory busy, of those that work at once.
+inline int busy_blocks(const cuda_session& session, const cuda_plan& plan) {
+  constexpr int busy_threads = 1024;
+  return std::min(plan.largest_grid, busy_threads / plan.launch.block_size * session.multiprocessors());
+}
+
+/// Long rows that lie in memory one after the other.
+template <class Put, class All, class Composite>
+void split_by_blocks(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                     const Composite& c) {
+  using accumulator = typename Composite::accumulator_type;
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&rows_by_blocks_kernel<All, Composite, Put>);
+  plan.launch.strategy = "rows by blocks";
+  plan.launch.block_size = threads_of_rows<All, Composite>(all, session.multiprocessors());
+  plan.launch.shared_bytes = warp_size * sizeof(accumulator);
+  plan = complete_plan<Composite, by_blocks, All, Put>(session, tuning, plan);
+  const std::int64_t at_once = busy_blocks(session, plan);
+  cut_of_tiles cut = cut_tiles(all.results, all.count, plan.launch.block_size, at_once, elements_of_line);
+  const std::int64_t round = plan.launch.block_size * elements_of_row_in_flight<source_in_rows<All>, Composite>;
+  if (cut.elements > round) cut = cut_tiles(all.results, all.count, plan.launch.block_size, at_once, round);
+  const rows_share share{static_cast<unsigned>(cut.pieces), cut.elements};
+  plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, all.results * cut.pieces));
+  start_evenly(plan, cut.elements / plan.launch.block_size);
+  watched_memory watched;
+  if (cut.pieces > 1) {
+    const auto others = static_cast<std::size_t>(all.results * (cut.pieces - 1));
+    watched = units_memory(session, (others + most_watched_at_once<accumulator>)*static_cast<std::size_t>(
+                                        tagged_units(sizeof(accumulator))));
+  }
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(share), argument(watched)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.record(plan.launch);
+}
+
 /// Tiles of `width` rows, whose elements follow each other in memory, or lie across.
 template <class Put, class All, class Composite>
 void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                     const Composite& c, unsigned width, bool is_along) {
   using accumulator = typename Composite::accumulator_type;
-  constexpr std::int64_t elements_of_piece = 16;  // of a thread, at the least
-  constexpr std::int64_t elements_of_row = 64;    // of a thread, from where on pieces are worth joining
-  constexpr std::int64_t rounds = 4;              // of blocks, so that they end at about the same time
-  constexpr std::int64_t pieces_of_thread = 16;   // that it joins at the most; more are another launch's
-  constexpr unsigned joined_at_once = 8;          // rows, by that
-  constexpr unsigned elements_of_line = 64;       // pieces begin where a line of memory does
+  constexpr std::int64_t pieces_of_thread = 16;  // that it joins at the most; more are another launch's
+  constexpr unsigned joined_at_once = 8;         // rows, by that, at the least
   const std::int64_t tiles = (all.results - 1) / width + 1;
   cuda_plan plan;
   plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
-  // Only blocks of all threads share what is worth it.
-  const bool may_be_shared = all.count > threads_of_split / width * elements_of_row;
   plan.launch.block_size =
-      width == 1 && is_along && !may_be_shared
-          ? threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
-                           most_threads_of_tile<All, Composite>, session.multiprocessors())
-          : threads_of_split;
+      width == 1 && is_along ? threads_of_rows<All, Composite>(all, session.multiprocessors()) : threads_of_split;
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
   plan = complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
 
@@ -162,13 +227,10 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   share.width = width;
   share.is_along = is_along;
   const std::int64_t parts = plan.launch.block_size / static_cast<int>(width);
-  const std::int64_t at_once = plan.largest_grid;
-  const std::int64_t most_pieces = may_be_shared ? all.count / (parts * elements_of_piece) : 1;
-  const std::int64_t tasks = tiles <= at_once ? at_once : rounds * at_once;
-  const std::int64_t pieces = std::clamp<std::int64_t>(tasks / tiles, 1, most_pieces);
-  const std::int64_t alignment = std::max(elements_of_line / width, 1u);
-  share.elements_of_piece = ((std::max<std::int64_t>(all.count, 1) - 1) / pieces / alignment + 1) * alignment;
-  share.pieces = all.count == 0 ? 1 : static_cast<int>((all.count - 1) / share.elements_of_piece + 1);
+  const cut_of_tiles cut =
+      cut_tiles(tiles, all.count, parts, plan.largest_grid, std::max(elements_of_line / width, 1u));
+  share.elements_of_piece = cut.elements;
+  share.pieces = cut.pieces;
   plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, tiles * share.pieces));
   start_evenly(plan, share.elements_of_piece / parts);
 
@@ -187,7 +249,8 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   if (share.pieces > 1 && arrived == nullptr) {
     cuda_plan joining = plan;
     joining.kernel = kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
-    share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, joined_at_once));
+    const auto of_block = static_cast<unsigned>(threads_of_split / share.pieces);
+    share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, std::max(of_block, joined_at_once)));
     joining = complete_plan<Composite, by_joined_pieces, All, Put>(session, tuning, joining);
     joining.launch.grid_size = blocks_at_once(joining, (all.results - 1) / share.width + 1);
     session.launch(joining.kernel, joining.launch, arguments, joining.options);
@@ -257,7 +320,8 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     }
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
-      if (!is_long) return split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads));
+      if (is_long) return split_by_blocks(session, tuning, put, all, c);
+      split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads));
     } else {
       const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
       const bool is_along = all.elements_apart() == 1;
@@ -265,8 +329,8 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
       if (!is_along) {
         return split_by_tiles(session, tuning, put, all, c, columns_of_tile(all.results, all.count), false);
       }
+      split_by_tiles(session, tuning, put, all, c, is_long ? 1 : rows_of_tile(all.count), true);
     }
-    split_by_tiles(session, tuning, put, all, c, is_long ? 1 : rows_of_tile(all.count), true);
   } else {
     if constexpr (Put::has_addresses) {
       if (takes_launch_each(all.results, all.count)) return launch_each(session, tuning, put, all, c);

@@ -86,7 +86,7 @@ __device__ void gather_of_piece(const Row& segment, const Composite& c, typename
 template <class Row, class Composite>
 __device__ void gather_part(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                             std::int64_t from) {
-  const std::int64_t until = segment.count() - from < part_of_segment ? segment.count() : from + part_of_segment;
+  const std::int64_t until = end_of_piece(from, part_of_segment, segment.count());
   gather_of_piece<8>(segment, c, value, from + threadIdx.x % warp_size, std::int64_t{warp_size}, until);
 }
 
@@ -246,7 +246,7 @@ __device__ void reduce_piece(const Row& segment, const Composite& c, typename Co
                              unsigned piece, void* memory) {
   const std::int64_t length = cut_of_long(segment.count()).length;
   const std::int64_t from = piece * length;
-  const std::int64_t until = segment.count() - from < length ? segment.count() : from + length;
+  const std::int64_t until = end_of_piece(from, length, segment.count());
   value = c.identity();
   gather_of_piece<4>(segment, c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
   combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
