@@ -184,7 +184,7 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
 
 /// Who takes what in one launch, by which blocks, and what there is room for.
 struct drawn_share {
-  bool is_by_warps;
+  unsigned log_warps;
   bool share_first;
   std::int64_t most;
   unsigned sharing;
@@ -202,13 +202,13 @@ std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all,
   std::vector<accumulator> partials(drawn.capacity);
   std::vector<unsigned> arrived(drawn.counters, 0);
   const put_type put{out.data()};
-  const auto alone = static_cast<unsigned>(drawn.is_by_warps ? (all.results - 1) / 8 + 1 : all.results);
-  const detail::segments_share<accumulator> share{drawn.is_by_warps, drawn.most,     alone,           drawn.share_first,
-                                                  drawn.capacity,    drawn.counters, partials.data(), arrived.data()};
+  const auto alone = static_cast<unsigned>((all.results - 1) / (8 >> drawn.log_warps) + 1);
+  const detail::segments_share<accumulator> share{drawn.log_warps, drawn.most,     alone,           drawn.share_first,
+                                                  drawn.capacity,  drawn.counters, partials.data(), arrived.data()};
   cudaLaunchConfig_t config{};
   config.gridDim.x = alone + drawn.sharing;
   config.blockDim.x = detail::threads_of_segments;
-  config.dynamicSmemBytes = detail::threads_of_segments * sizeof(accumulator);
+  config.dynamicSmemBytes = detail::bytes_of_teams<accumulator>;
   config.stream = gpu.stream();
   const void* const kernel = detail::kernel_pointer(&detail::segments_by_blocks_kernel<All, Composite, put_type>);
   std::vector<void*> arguments{detail::argument(all), detail::argument(c), detail::argument(put),
@@ -239,12 +239,12 @@ TEST(segments, bits_do_not_depend_on_launches) {
   const std::vector<double> in_two = reduce_with_room_for(gpu, all, c, 1'000);
   constexpr std::int64_t any = 1'000'000;
   for (const drawn_share& share :
-       {drawn_share{true, false, 4'096, 3}, drawn_share{true, true, 4'096, 1}, drawn_share{true, true, 4'096, 70},
-        drawn_share{true, false, 4'096, 3, 5}, drawn_share{true, false, 4'096, 3, 10'000, 2},
-        drawn_share{false, false, 16'384, 3}, drawn_share{false, true, 16'384, 5}, drawn_share{false, false, 65'536, 2},
-        drawn_share{false, true, 20'000, 2, 10'000, 1}, drawn_share{false, true, any, 0},
-        drawn_share{false, false, any, 2}}) {
-    EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.is_by_warps << ", up to " << share.most;
+       {drawn_share{0, false, 4'096, 3}, drawn_share{0, true, 4'096, 1}, drawn_share{0, true, 4'096, 70},
+        drawn_share{0, false, 4'096, 3, 5}, drawn_share{0, false, 4'096, 3, 10'000, 2}, drawn_share{1, false, 4'096, 3},
+        drawn_share{1, true, 4'096, 2}, drawn_share{2, false, 4'096, 3, 5}, drawn_share{2, true, 4'096, 1},
+        drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 16'384, 5}, drawn_share{3, false, 65'536, 2},
+        drawn_share{3, true, 20'000, 2, 10'000, 1}, drawn_share{3, true, any, 0}, drawn_share{3, false, any, 2}}) {
+    EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.log_warps << ", up to " << share.most;
     EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
   }
 }

@@ -269,8 +269,8 @@ TEST(plans, of_segments_of_arrays) {
   EXPECT_EQ(launched(1, 16'384).grid_size, 1);      // nothing to share
   EXPECT_EQ(launched(1, 16'385).grid_size, 1 + 2);  // two pieces
   EXPECT_EQ(launched(at_once, 4'097).grid_size, at_once + (at_once + 1) / 2);
-  EXPECT_STREQ(launched(at_once, 1'536).strategy, "segments by warps");
-  EXPECT_STREQ(launched(at_once, 1'537).strategy, "segments by blocks");
+  EXPECT_STREQ(launched(at_once, 2'048).strategy, "segments by warps");
+  EXPECT_STREQ(launched(at_once, 2'049).strategy, "segments by blocks");
 }
 
 /// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.
@@ -287,15 +287,23 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(launches(16'385, 4'097), 2);
   EXPECT_EQ(launches(1'000, 2'048, true), 1);
   EXPECT_EQ(launches(1'001, 2'048, true), 2);
-  const auto by_blocks = [](std::int64_t n, std::int64_t mean) {
-    return fanin::detail::go_by_blocks(segments_known{n, mean, false}, 500);
+  const auto warps = [](std::int64_t n, std::int64_t mean, bool is_guess = false, unsigned least = 1) {
+    return 1 << fanin::detail::log_warps_of(segments_known{n, mean, is_guess}, 500, least);
   };
-  EXPECT_FALSE(by_blocks(1, 512));
-  EXPECT_TRUE(by_blocks(1, 513));
-  EXPECT_FALSE(by_blocks(1'000, 6 * 512));
-  EXPECT_TRUE(by_blocks(1'000, 6 * 512 + 1));
-  EXPECT_FALSE(by_blocks(16'000, 4'096));
-  EXPECT_TRUE(by_blocks(16'000, 4'097));
+  EXPECT_EQ(warps(1, 0), 1);
+  EXPECT_EQ(warps(1, 512), 1);
+  EXPECT_EQ(warps(1, 513), 2);
+  EXPECT_EQ(warps(1, 1'024), 2);
+  EXPECT_EQ(warps(1, 1'025), 4);
+  EXPECT_EQ(warps(1, 2'049), 8);
+  EXPECT_EQ(warps(1'000, 1'025), 4);
+  EXPECT_EQ(warps(1'001, 1'025), 2);
+  EXPECT_EQ(warps(1'001, 1'025, false, 2), 1);
+  EXPECT_EQ(warps(2'000, 4'096), 2);
+  EXPECT_EQ(warps(2'001, 4'096), 1);
+  EXPECT_EQ(warps(16'000, 4'097), 8);
+  EXPECT_EQ(warps(500, 2'048, true), 8);
+  EXPECT_EQ(warps(501, 2'048, true), 4);
   const auto most = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
     return fanin::detail::most_of_block(segments_known{n, mean, is_guess}, 500);
   };
@@ -303,13 +311,16 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(most(251, 100), 16'384);
   EXPECT_EQ(most(500, 40'000), 60'000);
   EXPECT_EQ(most(251, 2'048, true), 65'536);
-  const auto sharing = [](std::int64_t mean, bool is_guess, std::int64_t at_once) {
-    return fanin::detail::blocks_that_share(segments_known{5, mean, is_guess}, 4'096, at_once);
+  const auto sharing = [](std::int64_t mean, bool is_guess, std::int64_t at_once, std::int64_t alone = 5) {
+    return fanin::detail::blocks_that_share(segments_known{5, mean, is_guess}, 4'096, alone, at_once);
   };
   EXPECT_EQ(sharing(2'048, true, 500), 500);
   EXPECT_EQ(sharing(4'097, false, 500), 500);
   EXPECT_EQ(sharing(4'096, false, 500), 250);
-  EXPECT_EQ(sharing(4'096, false, 1), 1);  // who else does a long one among them?
+  EXPECT_EQ(sharing(4'096, false, 500, 300), 200);
+  EXPECT_EQ(sharing(4'096, false, 500, 437), 63);
+  EXPECT_EQ(sharing(4'096, false, 500, 438), 250);
+  for (const std::int64_t alone : {1, 2}) EXPECT_EQ(sharing(4'096, false, 1, alone), 1);  // who else does a long one?
 }
 
 /// On one multiprocessor, where blocks hand over parcels: two of them where that pays.

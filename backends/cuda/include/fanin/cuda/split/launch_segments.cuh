@@ -53,11 +53,16 @@ inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once) 
   return known.results <= at_once * warps_of_segments / (known.mean > part_of_segment ? 1 : 2);
 }
 
-/// Whether segments have a block each then, and not a warp. (H200, us, arrays of floats, by blocks and by warps: 512
-/// segments of 2048 3.4, 4.2; 1024 of 4096 6.4, 7.5; 699 of 1500 4.9, 4.5; 512 of 512 2.7, 2.0; 2^14 of 4096 70, 66.)
-inline bool go_by_blocks(const segments_known& known, std::int64_t at_once) {
-  const std::int64_t parts = 5 * known.results / (2 * at_once);
-  return known.mean > segment_of_warp || known.mean > (parts + 1) * part_of_segment;
+/// How many warps of a block each segment has then, as the power of 2: one for each part of a mean one, or fewer, so
+/// that all work at once. (H200, us, 700 segments of 1500 floats by 4, 8 and 1: 3.7, 4.9, 4.5; 3000 of 1400 by 2 and 1:
+/// 6.9, 9.0; 512 of 512 by 1 and 8: 2.0, 2.7.)
+inline unsigned log_warps_of(const segments_known& known, std::int64_t at_once, unsigned least) {
+  constexpr unsigned all = std::bit_width(warps_of_segments) - 1;
+  if (known.mean > segment_of_warp || (known.is_guess && known.results <= at_once)) return all;
+  const auto more_parts = static_cast<std::uint64_t>(std::max<std::int64_t>(known.mean - 1, 0) / part_of_segment);
+  auto log_warps = static_cast<unsigned>(std::bit_width(more_parts));
+  while (log_warps > 0 && known.results << log_warps > at_once * warps_of_segments) --log_warps;
+  return log_warps < least ? 0 : log_warps;
 }
 
 /// Up to how many elements a block takes alone: so many that others need not wait for it.
@@ -69,9 +74,12 @@ inline std::int64_t most_of_block(const segments_known& known, std::int64_t at_o
 }
 
 /// How many blocks share the pieces of longer ones: at least one, since there may be some, and as many as work at once
-/// where there will be many.
-inline std::int64_t blocks_that_share(const segments_known& known, std::int64_t most, std::int64_t at_once) {
-  return known.is_guess || known.mean > most ? at_once : (at_once + 1) / 2;
+/// where there will be many; else those for which `alone` that work on others leave room, if they do.
+inline std::int64_t blocks_that_share(const segments_known& known, std::int64_t most, std::int64_t alone,
+                                      std::int64_t at_once) {
+  if (known.is_guess || known.mean > most) return at_once;
+  const std::int64_t room = at_once - alone;
+  return std::min((at_once + 1) / 2, room <= at_once / 8 ? at_once : room);
 }
 
 template <class Put, class All, class Composite>
@@ -81,15 +89,16 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
   const std::int64_t at_once = plan.largest_grid;
   const segments_known known = known_of(all);
   segments_share<accumulator> share{};
-  share.is_by_warps = !go_by_blocks(known, at_once);
-  share.most = share.is_by_warps ? segment_of_warp : most_of_block(known, at_once);
-  share.alone = static_cast<unsigned>(share.is_by_warps ? (all.results - 1) / warps_of_segments + 1 : all.results);
+  share.log_warps = log_warps_of(known, at_once, least_log_warps<accumulator>);
+  const std::int64_t of_block = warps_of_segments >> share.log_warps;
+  share.most = of_block == 1 ? most_of_block(known, at_once) : segment_of_warp;
+  share.alone = static_cast<unsigned>((all.results - 1) / of_block + 1);
   share.share_first = all.results > most_shared_last(at_once);
   std::int64_t sharing = 0;
   if (all.elements > share.most) {
     const std::int64_t most_pieces =
         std::min(room_for_pieces<accumulator>, all.elements / least_piece_of_segment + all.results);
-    sharing = std::min(most_pieces, blocks_that_share(known, share.most, at_once));
+    sharing = std::min(most_pieces, blocks_that_share(known, share.most, share.alone, at_once));
     share.capacity = static_cast<unsigned>(most_pieces);
     share.counters = workspace_memory::counters;
     const workspace_memory memory =
@@ -97,7 +106,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
     share.partials = static_cast<accumulator*>(memory.partials);
     share.arrived = memory.counter;
   }
-  plan.launch.strategy = share.is_by_warps ? "segments by warps" : "segments by blocks";
+  plan.launch.strategy = of_block == 1 ? "segments by blocks" : "segments by warps";
   plan.launch.grid_size = static_cast<int>(share.alone + sharing);
   void* arguments[] = {argument(all), argument(c), argument(put), argument(share)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
@@ -162,7 +171,7 @@ void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put&
   cuda_plan plan;
   plan.kernel = kernel_pointer(&segments_by_blocks_kernel<All, Composite, Put>);
   plan.launch.block_size = threads_of_segments;
-  plan.launch.shared_bytes = threads_of_segments * sizeof(typename Composite::accumulator_type);
+  plan.launch.shared_bytes = bytes_of_teams<typename Composite::accumulator_type>;
   plan = complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
   if (go_in_one_launch(known_of(all), plan.largest_grid)) {
     split_segments_by_blocks(session, plan, put, all, c);

@@ -12,8 +12,8 @@
 #include <fanin/device/sums_before.cuh>
 #include <fanin/device/warp.cuh>
 
-/// Segments in one launch, where they are few or long: a warp or a block for each, but for longest ones, whose pieces
-/// other blocks count, all of them, and share. The bits are those of segments.cuh.
+/// Segments in one launch, where they are few or long: a team of a block's warps for each, but for longest ones, whose
+/// pieces other blocks count, all of them, and share. The bits are those of segments.cuh.
 namespace fanin::detail {
 
 inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
@@ -21,8 +21,8 @@ inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
 /// Who takes what, and the call's workspace for what is shared.
 template <class Accumulator>
 struct segments_share {
-  bool is_by_warps;       ///< a warp a segment, else a block
-  std::int64_t most;      ///< elements of such a segment
+  unsigned log_warps;     ///< of a block, that have a segment together: 1, 2, 4 or all 8
+  std::int64_t most;      ///< elements of such a segment; more than a warp can do only where all have one
   unsigned alone;         ///< blocks for those; the grid's others share segments of more,
   bool share_first;       ///< and come first, or last
   unsigned capacity;      ///< of those: for how many pieces there is room,
@@ -31,30 +31,18 @@ struct segments_share {
   unsigned* arrived;      ///< of segments, how many pieces are there; 0 before and after
 };
 
-/// By a block, whose memory has room for an accumulator a thread: a segment that a warp can do, a part a warp.
-template <class Row, class Composite, class Put>
-__device__ void reduce_by_parts(const Row& segment, const Composite& c, const Put& put) {
-  static_assert(segment_of_warp == part_of_segment * warps_of_segments);
-  using accumulator = typename Composite::accumulator_type;
-  auto* const of_thread = reinterpret_cast<accumulator*>(memory_of_launch());
-  const std::int64_t count = segment.count();
-  const std::int64_t from = threadIdx.x / warp_size * part_of_segment;
-  accumulator part = c.identity();
-  if (from < count) gather_part(segment, c, part, from);
-  if (count > part_of_segment) {
-    of_thread[threadIdx.x] = part;
-    __syncthreads();
-  }
-  if (threadIdx.x >= warp_size) return;
-  accumulator value = c.identity();
-  c.join(value, part);
-#pragma unroll
-  for (int k = 1; k < static_cast<int>(warps_of_segments); ++k) {
-    if (k * part_of_segment < count) c.join(value, of_thread[k * warp_size + threadIdx.x]);
-  }
-  join_lanes(c, value, warp_size);
-  if (threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(value));
-}
+/// Parts of a segment that a warp can do.
+inline constexpr unsigned parts_of_segment = static_cast<unsigned>(segment_of_warp / part_of_segment);
+
+/// Teams of a block have memory for each part of a segment, a lane's accumulator: how many warps are a team at least,
+/// if they are several, and how much memory that is.
+template <class Accumulator>
+inline constexpr unsigned least_log_warps = sizeof(Accumulator) <= 16   ? 1
+                                            : sizeof(Accumulator) <= 32 ? 2
+                                                                        : 3;
+template <class Accumulator>
+inline constexpr std::size_t bytes_of_teams =
+    (warps_of_segments >> least_log_warps<Accumulator>)*parts_of_segment * warp_size * sizeof(Accumulator);
 
 /// By a warp, of which each lane has the same segment, one that a warp can do.
 template <class Row, class Composite, class Put>
@@ -64,17 +52,41 @@ __device__ void reduce_segment_by_warp(const Row& segment, const Composite& c, c
       segment, [&](int) { return segment; }, threadIdx.x % warp_size == 0 ? segment.count() : -1, c, put, [](int) {});
 }
 
-/// By a block: a segment of any length.
+/// By a block, of which each team of so many warps has such a segment, or none: its warps share the parts.
 template <class Row, class Composite, class Put>
-__device__ void reduce_segment_by_block(const Row& segment, const Composite& c, const Put& put) {
+__device__ void reduce_by_teams(const Row& segment, bool has_one, unsigned log_warps, const Composite& c,
+                                const Put& put) {
+  using accumulator = typename Composite::accumulator_type;
   constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
-  if (segment.count() > segment_of_warp) {
-    reduce_piece_by_piece(segment, c, put);
-  } else if (segment.count() > classes.of_group) {
-    reduce_by_parts(segment, c, put);
-  } else if (threadIdx.x < warp_size) {
-    reduce_segment_by_warp(segment, c, put);
+  const unsigned warps = 1u << log_warps;
+  const unsigned warp = threadIdx.x / warp_size & (warps - 1);
+  const unsigned team = threadIdx.x / warp_size >> log_warps;
+  const unsigned lane = threadIdx.x % warp_size;
+  auto* const of_part = reinterpret_cast<accumulator*>(memory_of_launch()) + team * parts_of_segment * warp_size + lane;
+  const auto count = has_one ? static_cast<unsigned>(segment.count()) : 0u;
+  const unsigned parts = count > classes.of_group ? (count - 1) / static_cast<unsigned>(part_of_segment) + 1 : 0;
+  accumulator first = c.identity();
+#pragma unroll 1
+  for (unsigned part = warp; part < parts; part += warps) {
+    accumulator value = c.identity();
+    gather_part(segment, c, value, part * part_of_segment);
+    if (part == 0) {
+      first = value;
+    } else {
+      of_part[part * warp_size] = value;
+    }
   }
+  __syncthreads();
+  if (warp != 0 || !has_one) return;
+  if (parts == 0) return reduce_segment_by_warp(segment, c, put);
+  accumulator value = c.identity();
+  c.join(value, first);
+#pragma unroll
+  for (unsigned part = 1; part < parts_of_segment; ++part) {
+    if (part < parts) c.join(value, of_part[part * warp_size]);
+  }
+  join_lanes(c, value, warp_size);
+  if (lane == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
 
 struct memory_of_shared_pieces {
@@ -165,14 +177,15 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Co
     reduce_shared_pieces(all, c, put, share, static_cast<int>(block - share.alone));
     return;
   }
-  const std::int64_t mine = share.is_by_warps ? block * warps_of_segments + threadIdx.x / warp_size : block;
-  if (mine >= all.results) return;
-  const auto segment = all.row(all.place(mine));
-  if (segment.count() > share.most) return;
-  if (share.is_by_warps) {
-    reduce_segment_by_warp(segment, c, put);
+  const std::int64_t mine = (block * warps_of_segments + threadIdx.x / warp_size) >> share.log_warps;
+  const auto segment = all.row(all.place(mine < all.results ? mine : 0));
+  const bool has_one = mine < all.results && segment.count() <= share.most;
+  if (share.log_warps == 0) {
+    if (has_one) reduce_segment_by_warp(segment, c, put);
+  } else if (has_one && segment.count() > segment_of_warp) {
+    reduce_piece_by_piece(segment, c, put);
   } else {
-    reduce_segment_by_block(segment, c, put);
+    reduce_by_teams(segment, has_one, share.log_warps, c, put);
   }
 }
 
