@@ -37,11 +37,14 @@ struct by_joined_pieces;
 
 inline constexpr int threads_of_split = 256;
 
-/// How many lanes of a warp work on a row of so many elements: together they read a sector of memory or more at once,
-/// and each has some elements, since joining costs; where there are few rows more, so that all threads of the device
-/// have work.
-inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int64_t threads) {
-  const unsigned by_count = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count < 128 ? 3 : count < 256 ? 4 : 5;
+/// How many lanes of a warp work on a row of so many elements, of 4 bytes or of more: together they read a sector of
+/// memory at once, and each has some elements, since joining costs; where there are few rows more, so that all threads
+/// of the device have work. (H200, 2^26 doubles in rows of 16, us: 136 by 4 lanes, 151 by 8, 155 by 2; in rows of 64
+/// 136 and 133. Floats in rows of 31 87 by 8 lanes and 81 by 4, where a lane has one row at a time.)
+inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int64_t threads, bool is_of_small) {
+  const unsigned of_small = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count < 28 ? 3 : count < 64 ? 2 : 3;
+  const unsigned of_large = count < 8 ? 0 : count < 16 ? 1 : count < 32 ? 2 : 3;
+  const unsigned by_count = count < 128 ? (is_of_small ? of_small : of_large) : count < 256 ? 4 : 5;
   const auto of_row = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, warp_size));
   const auto by_threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(threads / results, 1, warp_size));
   return std::max(by_count, static_cast<unsigned>(std::bit_width(std::min(of_row, by_threads)) - 1));
@@ -55,9 +58,8 @@ void split_by_lanes(cuda_session& session, const cuda_tuning& tuning, const Put&
   plan.launch.block_size = threads_of_split;
   const std::int64_t groups = threads_of_split >> log_lanes;
   constexpr int several = rows_in_flight<All, Composite>;
-  // Several rows at once where a row has few bytes for each lane.
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(typename Composite::accumulator_type));
-  const bool is_crowded = several > 1 && all.count * bytes < std::int64_t{32} << log_lanes &&
+  // Several rows at once where a row has few elements for each lane.
+  const bool is_crowded = several > 1 && all.count < std::int64_t{several} << log_lanes &&
                           all.results >= 2 * several * groups * session.multiprocessors();
   plan.kernel = kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
@@ -321,7 +323,8 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
       if (is_long) return split_by_blocks(session, tuning, put, all, c);
-      split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads));
+      constexpr bool is_of_small = sizeof(typename Composite::accumulator_type) <= sizeof(float);
+      split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads, is_of_small));
     } else {
       const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
       const bool is_along = all.elements_apart() == 1;
