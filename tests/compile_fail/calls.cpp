@@ -36,6 +36,12 @@ struct in_plane {
 struct of_two {
   double operator()(double, const char*) const { return 0; }
 };
+struct of_32_bits {
+  double operator()(double sum, int i) const { return sum * i; }
+};
+struct of_any_index {
+  double operator()(double sum, auto i) const { return sum * static_cast<double>(i); }
+};
 struct no_equality {
   int x;
 };
@@ -83,6 +89,7 @@ void use() {
   fanin::axes<1, 0>(fanin::md_range(exec, {3, 4}));
   fanin::axes<1>(fanin::md_range<std::int32_t>(exec, {3, 4}));
   fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane{}, fanin::finished(of_two{}, sum));
+  fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane{}, fanin::finished(of_32_bits{}, sum));
   fanin::parallel_reduce_into(std::span<const double>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(std::span<float>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(fanin::view<double, 2>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
@@ -138,6 +145,7 @@ void use() {
       fanin::exact_sum<double>{});
   fanin::parallel_reduce(fanin::range(exec, 10), [](auto i) { return i; }, fanin::min_loc<std::int64_t>{});
   fanin::parallel_reduce_into(&out, fanin::rows(1, 4U), in_plane{}, sum);
+  fanin::parallel_reduce_into(&out, fanin::rows(exec, 1, 4), in_plane{}, fanin::finished(of_any_index{}, sum));
   fanin::reduce(exec, std::span(pointer, 10), fanin::sum<bool, std::int64_t>{});
   fanin::reduce_into("sum", &out, exec, xs, sum);
   fanin::reduce_into("rows", std::tuple(&out, std::span(&out, 3)), fanin::rows(matrix), sum, sum);

@@ -138,6 +138,10 @@ struct candidate {
 #endif
 #if defined(FOLD_WITHOUT_INDEX)
   void fold(int& acc, int value) const { acc += value * value; }
+#elif defined(FOLD_WITH_32_BIT_INDEX)
+  void fold(int& acc, int value, int i) const { acc += value * i; }
+#elif defined(FOLD_WITH_UNSIGNED_INDEX)
+  void fold(int& acc, int value, std::uint64_t) const { acc += value; }
 #elif defined(FOLD_NOT_CONST)
   void fold(int& acc, int value, std::int64_t) { acc += value * value; }
 #elif defined(RESULT_NOT_CONST)

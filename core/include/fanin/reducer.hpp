@@ -30,7 +30,7 @@
 /// and has const members, all FANIN_FUNCTION:
 ///   identity()                 -> accumulator_type, neutral for join
 ///   join(acc&, const acc&)     associative and commutative up to rounding
-///   fold(acc&, value, index)   one element. Default: join(acc, accumulator_type(value))
+///   fold(acc&, value, index)   one element, at a std::int64_t. Default: join(acc, accumulator_type(value))
 ///   result(const acc&)         -> result_type. Default: the accumulator itself
 ///
 /// accumulator_type and result_type are bitwise copyable (fanin::is_bitwise_copyable) and default-constructible, an
@@ -63,6 +63,17 @@ template <class R>
 concept has_fold = requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value, std::int64_t i) {
   r.fold(state, value, i);
 };
+/// Whether fold takes less of the index than there is. In braces nothing is narrowed but constants that fit, and what
+/// is no type of an index is not deduced.
+template <class R>
+concept narrows_index_in_fold =
+    has_fold<R> && requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value) {
+      r.fold(state, value, {std::int64_t{0}});
+    } && !requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value, std::int64_t i) {
+      r.fold(state, value, {i});
+    } && !requires(const R r, reducer_state_t<R>& state, const reducer_value_t<R>& value, std::uint64_t i) {
+      r.fold(state, value, {i});
+    };
 /// Whether fold has its default, accumulator_type(value). Values that fill an aggregate's first members are not meant.
 template <class R>
 concept is_joined_as_accumulator = std::is_convertible_v<reducer_value_t<R>, reducer_accumulator_t<R>> ||
@@ -174,6 +185,9 @@ struct check_reducer {
         static_assert(has_fold<R> || !names_fold<R> || names_gathering<R>,
                       "fanin: this reducer has a fold that does not fit, and would be left out: it is a const member "
                       "fold(acc&, const value&, std::int64_t index)");
+        static_assert(!narrows_index_in_fold<R>,
+                      "fanin: this reducer's fold takes a 32-bit index (or no integer): take std::int64_t, "
+                      "fold(acc&, const value&, std::int64_t index), or indices beyond 2^31 would wrap");
         static_assert(has_fold<R> || !names_gathering<R>,
                       "fanin: a reducer that names a gathering has a const member "
                       "fold(gathering::state_type&, const value&, std::int64_t index)");

@@ -165,6 +165,10 @@ constexpr void check_axes_finish() {
   static_assert(is_callable,
                 "fanin: the function of finished(g, reducers...) must be callable, as const, with the results of the "
                 "reducers, one argument each, and for many results with the indices that are left behind them");
+  static_assert(!finishes_with_indices<G, Left, Result...> ||
+                    !narrows_index<G, before_indices<const Result&...>, std::int64_t, Left>,
+                "fanin: the function of finished(g, reducers...) takes a 32-bit index behind the results (or no "
+                "integer): take std::int64_t, or indices beyond 2^31 would wrap");
   if constexpr (is_callable) detail::check_given<typename given_by_finish<G, Left, Result...>::type>();
 }
 

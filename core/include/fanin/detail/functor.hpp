@@ -56,20 +56,25 @@ struct given_by_call<F, void, Argument...> : std::invoke_result<const F&, Argume
 template <class F>
 concept has_plain_call = std::is_pointer_v<F> || requires { &F::operator(); };
 
-/// Whether F, of several calls, takes less of its index than there is behind a tag. In braces nothing is narrowed but
-/// constants that fit, and what is no type of an index is not deduced: no generic call is compiled.
-template <class F, class Tag, class Index, class Indices, class... State>
+/// What stands before the indices of a call.
+template <class... Argument>
+struct before_indices;
+
+/// Whether F, of several calls, takes less of its index than there is behind such arguments. In braces nothing is
+/// narrowed but constants that fit, and what is no type of an index is not deduced: no generic call is compiled.
+template <class F, class Before, class Index, class Indices, class... State>
 inline constexpr bool narrows_index = false;
-template <class F, class Tag, class Index, std::size_t... D, class... State>
-inline constexpr bool narrows_index<F, Tag, Index, std::index_sequence<D...>, State...> = requires(const F& f) {
-  f(std::declval<Tag>(), {Index{D * 0}}..., std::declval<State>()...);
-} && !requires(const F& f) {
-  f(std::declval<Tag>(), {std::declval<same_for<D, Index>>()}..., std::declval<State>()...);
-} && !requires(const F& f) {
-  f(std::declval<Tag>(), {std::declval<same_for<D, std::make_unsigned_t<Index>>>()}..., std::declval<State>()...);
-};
+template <class F, class... Before, class Index, std::size_t... D, class... State>
+inline constexpr bool narrows_index<F, before_indices<Before...>, Index, std::index_sequence<D...>, State...> =
+    requires(const F& f) { f(std::declval<Before>()..., {Index{D * 0}}..., std::declval<State>()...); } &&
+    !requires(const F& f) {
+      f(std::declval<Before>()..., {std::declval<same_for<D, Index>>()}..., std::declval<State>()...);
+    } && !requires(const F& f) {
+      f(std::declval<Before>()..., {std::declval<same_for<D, std::make_unsigned_t<Index>>>()}...,
+        std::declval<State>()...);
+    };
 template <class F, class Index, std::size_t... D, class... State>
-inline constexpr bool narrows_index<F, void, Index, std::index_sequence<D...>, State...> = false;
+inline constexpr bool narrows_index<F, before_indices<void>, Index, std::index_sequence<D...>, State...> = false;
 
 /// Whether F can be called with the thread state number Copied as a temporary, the others as lvalues: what it adds to
 /// that one would be lost.
@@ -100,9 +105,9 @@ struct call_traits<index_call<Index, Tag>, F, std::index_sequence<D...>, State..
   static constexpr bool takes_whole_index() {
     if constexpr (!has_plain_call<F>) {
       if constexpr (takes_accumulator) {
-        return !narrows_index<F, Tag, Index, std::index_sequence<D...>, State&...>;
+        return !narrows_index<F, before_indices<Tag>, Index, std::index_sequence<D...>, State&...>;
       } else {
-        return !narrows_index<F, Tag, Index, std::index_sequence<D...>>;
+        return !narrows_index<F, before_indices<Tag>, Index, std::index_sequence<D...>>;
       }
     } else if constexpr (takes_accumulator) {
       return is_called<F, Tag, same_for<D, index_probe<Index>>..., State&...>;
