@@ -313,6 +313,10 @@ TYPED_TEST(runs, exact_sums_finished_with_their_number) {
   EXPECT_EQ(told.host()[0], std::ssize(lengths));
 }
 
+struct own_index {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t k) const { return k; }
+};
+
 TYPED_TEST(runs, what_is_wrong_is_told) {
   using exec_type = typename TypeParam::exec_type;
   placed<std::int32_t, exec_type> keys(this->exec(), {1, 1, 2, 3, 3});
@@ -351,6 +355,19 @@ TYPED_TEST(runs, what_is_wrong_is_told) {
   expect_invalid([&] { into(nullptr); }, "the destination is null");
   expect_invalid([&] { into(reinterpret_cast<std::int64_t*>(reinterpret_cast<std::uintptr_t>(told.data()) + 1)); },
                  "alignment");
+  expect_invalid([&] { into(xs.data() + 4); }, "the destination lies among what is read");
+  expect_invalid([&] { into(results + 3); }, "the count lies among the keys' or the results' destination");
+  placed<std::int64_t, exec_type> long_keys(this->exec(), {1, 1, 2});
+  placed<std::int64_t, exec_type> to_long_keys(this->exec(), {-1, -1, -1, -1});
+  const auto into_behind_keys = [&](std::int64_t* count) {
+    fanin::parallel_reduce_into(fanin::runs_to(std::span(to_long_keys.data(), 3), results, count),
+                                fanin::runs(this->exec(), long_keys.span()), own_index{}, sum);
+  };
+  expect_invalid([&] { into_behind_keys(long_keys.data()); }, "the destination lies among what is read");
+  expect_invalid([&] { into_behind_keys(to_long_keys.data() + 2); }, "the count lies among the keys'");
+  into_behind_keys(to_long_keys.data() + 3);
+  EXPECT_EQ(to_long_keys.host(), (std::vector<std::int64_t>{1, 2, -1, 2}));
+  EXPECT_EQ(long_keys.host(), (std::vector<std::int64_t>{1, 1, 2}));
 
   // Of no keys nothing is looked at; how many there are can be asked for without a place for them.
   EXPECT_EQ(reduce(std::span(static_cast<std::int32_t*>(nullptr), 4), static_cast<std::int64_t*>(nullptr), 0), 0);

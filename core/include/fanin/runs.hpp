@@ -67,8 +67,9 @@ using kept_destination = std::conditional_t<std::is_pointer_v<std::remove_refere
 ///
 /// `keys` is an array of one dimension of the keys' type, which has room for as many runs as it has elements. `results`
 /// is an array of as many results, a pointer to memory for so many, or, for several results, a tuple with one such
-/// array or pointer for each. All of it is memory of the backend, apart from each other and from what is read.
-/// Refers to arrays that have a name. Pointers and spans are copied, and what has none.
+/// array or pointer for each. All of it is memory of the backend, apart from each other and from what is read; that
+/// keys and results do not lie on each other is not checked, for those with strides may lie between each other. Refers
+/// to arrays that have a name. Pointers and spans are copied, and what has none.
 template <class Keys, class Results, class Count = detail::no_count>
 struct runs_to {
   Keys keys;
@@ -247,6 +248,18 @@ struct stretch_of_memory {
   bool meets(const stretch_of_memory& other) const { return begin < other.end && other.begin < end; }
 };
 
+/// Throws invalid_argument where a destination lies on what is read.
+inline void check_not_read(const stretch_of_memory& written, std::initializer_list<stretch_of_memory> from,
+                           const char* call) {
+  for (const stretch_of_memory& read : from) {
+    if (written.meets(read)) {
+      throw invalid_argument(std::string(call) +
+                             ": the destination lies among what is read, between its first element and its last; "
+                             "give it memory of its own");
+    }
+  }
+}
+
 /// Throws invalid_argument where results would have another number of places than keys.
 template <class Out>
 void check_room(const Out& out, std::int64_t room, const char* call) {
@@ -285,8 +298,16 @@ constexpr auto lines_of(const tuple<opened_destination<Result, 1>...>& opened) {
   }
 }
 
+/// Throws invalid_argument, in words, for a count that cannot be written.
+template <class Exec>
+void check_count(const typename backend<Exec>::handle_type& handle, const std::int64_t* count, const char* call) {
+  detail::check_destination(count, call);
+  backend<Exec>::check_memory(handle, count, part_of_call(call, "the count").get());
+}
+
 /// Opens the destination of runs of `size` keys, which are read from `from` as other things are. Throws
-/// invalid_argument as destinations do, and where it lies on what is read. Of no keys nothing is looked at.
+/// invalid_argument as destinations do, and where it lies on what is read, or the count on the rest. Of no keys nothing
+/// but the count is looked at.
 template <class Exec, class Key, class Result, class Keys, class Results, class Count>
 auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<Keys, Results, Count>& to,
                std::int64_t size, std::initializer_list<stretch_of_memory> from, const char* call) {
@@ -296,14 +317,19 @@ auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<
   const auto check_apart = [&](const auto& opened) {
     if (room == 0) return;
     const stretch_of_memory written(opened.to, opened.strides[0], room);
-    for (const stretch_of_memory& read : from) {
-      if (written.meets(read)) {
+    detail::check_not_read(written, from, call);
+    if constexpr (!std::is_same_v<Count, no_count>) {
+      if (written.meets(stretch_of_memory(to.count, 1, 1))) {
         throw invalid_argument(std::string(call) +
-                               ": the destination lies among what is read, between its first element and its last; "
-                               "give it memory of its own");
+                               ": the count lies among the keys' or the results' destination, between its first "
+                               "element and its last; give it memory of its own");
       }
     }
   };
+  if constexpr (!std::is_same_v<Count, no_count>) {
+    detail::check_count<Exec>(handle, to.count, call);
+    detail::check_not_read(stretch_of_memory(to.count, 1, 1), from, call);
+  }
   const auto keys = [&] {
     if (room == 0) return opened_destination<Key, 1>{};
     return detail::open_destination<Exec, Key>(handle, to.keys, extents, room, iterate::right, call);
@@ -324,13 +350,6 @@ auto open_runs(const typename backend<Exec>::handle_type& handle, const runs_to<
   const auto line_of_keys = detail::line_of<Keys>(keys);
   return runs_put<std::remove_const_t<decltype(line_of_keys)>, std::remove_const_t<decltype(lines)>>{line_of_keys,
                                                                                                      lines, room};
-}
-
-/// Throws invalid_argument, in words, for a count that cannot be written.
-template <class Exec>
-void check_count(const typename backend<Exec>::handle_type& handle, const std::int64_t* count, const char* call) {
-  detail::check_destination(count, call);
-  backend<Exec>::check_memory(handle, count, part_of_call(call, "the count").get());
 }
 
 /// What a blocking call gives.
@@ -361,8 +380,7 @@ struct runs_into {
 
   template <class Exec, class To, class Put, class Runs, class Composite>
   static void reduce(const typename backend<Exec>::handle_type& handle, const char* label, const To& to, const Put& put,
-                     const Runs& runs, const Composite& all, const char* call) {
-    detail::check_count<Exec>(handle, to.count, call);
+                     const Runs& runs, const Composite& all, const char*) {
     backend<Exec>::reduce_runs_into(handle, label, to.count, put, runs, all);
   }
 };
@@ -466,7 +484,7 @@ std::int64_t parallel_reduce(const runs_to<Keys, Results, Count>& to, const Rang
 /// The same in the order of the object's stream: how many runs there are goes to *count, whatever there is room for,
 /// and may come after the return. Of more runs than fit, the first ones are written. Capturable into a CUDA graph, as
 /// all `_into` forms; what captures a graph allocates, and no call after the first of a size. Throws invalid_argument
-/// for a null or misaligned count, too.
+/// for a count that is null, misaligned, on what is read or among the keys' or the results' destination, too.
 template <class Keys, class Results, class Count, detail::range_of_runs Range, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, const runs_to<Keys, Results, Count>& to, const Range& range,
                           const F& f, const Reducer&... reducers) {
