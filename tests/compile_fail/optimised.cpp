@@ -7,6 +7,12 @@
 // Compiles without a warning when it is optimised, too: few results into arrays of the caller's, which hold nothing
 // yet.
 
+double use_view(const fanin::view<const double, 1>& x) {
+  const fanin::serial exec;
+  return fanin::reduce(exec, x, fanin::sum<double>{});
+}
+
+#if !defined(A_VIEW_ALONE)
 struct product {
   const double* x;
   double operator()(std::int64_t i, std::int64_t j) const { return x[i * 9 + j] * x[j]; }
@@ -49,3 +55,4 @@ double use_constants() {
       fanin::sum<double>{});
   return of_columns[0] + again[8];
 }
+#endif

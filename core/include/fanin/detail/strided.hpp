@@ -185,7 +185,7 @@ strided_walk<Rank, Arrays> make_walk(const md_index<Rank>& extents, const md_ind
   for (std::size_t d = 0; d < Rank; ++d) {
     if (extents[d] == 1) continue;
     std::size_t at = count++;
-    for (; !in_order && at > 0 && is_slower(d, dimensions[at - 1]); --at) {
+    for (; Rank > 1 && !in_order && at > 0 && is_slower(d, dimensions[at - 1]); --at) {
       dimensions[at] = dimensions[at - 1];
     }
     dimensions[at] = d;
