@@ -22,7 +22,13 @@ void use(const fanin::mpi& comm) {
   const fanin::serial exec;
   const fanin::sum<double> sum;
 #if defined(WRONG)
+  const int offsets[] = {0, 1, 3};
   fanin::over(comm, fanin::rows(exec, 3, 4));
+  fanin::over(comm, fanin::rows(plane));
+  fanin::over(comm, fanin::columns(plane));
+  fanin::over(comm, fanin::axes<1>(plane));
+  fanin::over(comm, fanin::segments(plane[0], offsets));
+  fanin::over(MPI_COMM_WORLD, plane);
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), sum);

@@ -62,13 +62,17 @@ using part_composite = decltype(detail::reducers_of_part(std::declval<const Plai
 template <class R>
 inline constexpr bool hands_over_words = false;
 
-/// What is taken for a range by over(communicator, range); go_over_ranks refuses those of many results, in words.
+/// What is taken for a range by over(communicator, range); go_over_ranks refuses those of many results, and data of
+/// them, in words.
 template <class Range>
-concept range_for_ranks = index_range<Range> || range_of_many<Range> || has_runs<Range>;
+concept range_for_ranks = index_range<Range> || range_of_many<Range> || data_of_many<Range> || has_runs<Range>;
 template <range_for_ranks Range>
 constexpr bool go_over_ranks() {
-  static_assert(index_range<Range>,
+  static_assert(index_range<Range> || data_of_many<Range>,
                 "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
+  static_assert(!data_of_many<Range>,
+                "fanin: over ranks go whole arrays, over(comm, xs): rows(xs), columns(xs), axes<...>(xs) and "
+                "segments(xs, offsets) give many results");
   return index_range<Range>;
 }
 

@@ -435,6 +435,13 @@ auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) 
   return ranks_data<detail::over_mpi, decltype(elements())>(state_of(comm), elements, first);
 }
 
+/// MPI's own communicator is no fanin::mpi, whose making is collective.
+template <class... Argument>
+void over(MPI_Comm, const Argument&...) {
+  static_assert(detail::dependent_false<tuple<Argument...>>,
+                "fanin: over takes a fanin::mpi, not an MPI_Comm: fanin::mpi comm(MPI_COMM_WORLD), and over(comm, xs)");
+}
+
 }  // namespace fanin
 
 #if !FANIN_DETAIL_REFUSES_EXACT_SUMS
