@@ -33,6 +33,9 @@ struct unsigned_value {
 struct in_plane {
   double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
 };
+struct in_plane_of_ints {
+  double operator()(int i, int j) const { return i + j; }
+};
 struct of_two {
   double operator()(double, const char*) const { return 0; }
 };
@@ -102,6 +105,9 @@ void use() {
   fanin::axes<0, 3>(cube);
   fanin::segments(matrix, std::span<const int>());
   fanin::segments(xs, xs);
+  const std::vector<int> offsets(4);
+  fanin::parallel_reduce_into(&many, fanin::segments(exec, offsets), value{}, sum);
+  fanin::parallel_reduce_into(&many, fanin::rows(exec, 3, 4), in_plane_of_ints{}, sum);
   const std::vector<int> keys(10);
   std::vector<int> to_keys(10);
   std::vector<double> sums(10);

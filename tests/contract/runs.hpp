@@ -344,7 +344,8 @@ TYPED_TEST(runs, what_is_wrong_is_told) {
   EXPECT_EQ(sums.host(), (std::vector<std::int64_t>{3, 3, 9, -1}));
 
   expect_invalid([&] { reduce(room(4), std::span(results, 3)); }, "room for 4 keys and for 3 results");
-  expect_invalid([&] { reduce(room(4), static_cast<std::int64_t*>(nullptr)); }, "the destination is null");
+  expect_invalid([&] { reduce(room(4), static_cast<std::int64_t*>(nullptr)); },
+                 "the destination is null; give memory of the backend for all");
   expect_invalid([&] { reduce(std::span(static_cast<std::int32_t*>(nullptr), 4), results); }, "the array is null");
   expect_invalid([&] { reduce(std::span(keys.data() + 4, 1), results); }, "the destination lies among what is read");
   expect_invalid([&] { reduce(room(4), xs.data() + 4); }, "the destination lies among what is read");
@@ -352,7 +353,7 @@ TYPED_TEST(runs, what_is_wrong_is_told) {
   const auto into = [&](std::int64_t* count) {
     fanin::reduce_into(fanin::runs_to(room(4), results, count), this->exec(), fanin::runs(xs.span(), keys.span()), sum);
   };
-  expect_invalid([&] { into(nullptr); }, "the destination is null");
+  expect_invalid([&] { into(nullptr); }, "the destination is null; give memory of the backend for how many runs");
   expect_invalid([&] { into(reinterpret_cast<std::int64_t*>(reinterpret_cast<std::uintptr_t>(told.data()) + 1)); },
                  "alignment");
   expect_invalid([&] { into(xs.data() + 4); }, "the destination lies among what is read");

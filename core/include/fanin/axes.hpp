@@ -195,7 +195,7 @@ struct many_over<axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>> {
  private:
   template <class F, class... R>
   static constexpr bool check_composite(std::type_identity<composite<R...>>) {
-    if constexpr (check_md_functor<F, Rank, R...>()) {
+    if constexpr (check_functor_of_many<F, Rank, R...>()) {
       using one = axes_row<const axes_functor<F, axes, Order>&>;
       constexpr bool has_place_by_hand =
           axes::reduced_rank > 1 && composite<R...>::template takes_accumulator<one> && (tells_place<R> || ...);

@@ -226,7 +226,7 @@ struct over<md_range_policy<Exec, Rank, Order, Index, Tag>> {
  private:
   template <class F, class... R>
   static constexpr bool check_md_composite(std::type_identity<composite<R...>>) {
-    if constexpr (check_md_call<call, F, Rank, R...>()) {
+    if constexpr (check_md_call<call, false, F, Rank, R...>()) {
       constexpr bool has_place_by_hand =
           composite<R...>::template takes_accumulator<functor_type<F>> && (tells_place<R> || ...);
       static_assert(!has_place_by_hand,

@@ -220,9 +220,9 @@ void parallel_for(const Range& range, const F& f) {
 /// Many results have a destination.
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce(detail::call_label, const Range&, const Others&...) {
-  static_assert(
-      detail::dependent_false<Range>,
-      "fanin: rows, columns and axes<...> give many results: parallel_reduce_into(out, range, f, reducers...)");
+  static_assert(detail::dependent_false<Range>,
+                "fanin: rows, columns, axes<...> and segments give many results: parallel_reduce_into(out, range, f, "
+                "reducers...)");
 }
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce(const Range& range, const Others&... others) {
@@ -231,7 +231,7 @@ void parallel_reduce(const Range& range, const Others&... others) {
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce_async(detail::call_label, const Range&, const Others&...) {
   static_assert(detail::dependent_false<Range>,
-                "fanin: rows, columns and axes<...> give many results: parallel_reduce_async(out, range, f, "
+                "fanin: rows, columns, axes<...> and segments give many results: parallel_reduce_async(out, range, f, "
                 "reducers...)");
 }
 template <detail::range_of_many Range, class... Others>

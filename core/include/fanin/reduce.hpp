@@ -278,7 +278,7 @@ void over_data_of_many(const typename backend<Object>::handle_type& handle, Out&
     many::template check<Object>(handle, data, call);
     const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows,
                                                                  const Composite& all) {
-      if constexpr (detail::check_md_composite<typename Rows::functor_type, Rows::axes::rank>(
+      if constexpr (detail::check_composite_of_many<typename Rows::functor_type, Rows::axes::rank>(
                         std::type_identity<typename Composite::plain_type>{})) {
         reduce(put, rows, all);
       }

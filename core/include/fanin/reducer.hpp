@@ -228,9 +228,10 @@ template <class R, class Value>
 FANIN_FUNCTION constexpr void fold_value(const R& r, reducer_state_t<R>& state, const Value& value,
                                          std::int64_t index) {
   using value_type = reducer_value_t<R>;
-  static_assert(std::is_convertible_v<const Value&, value_type>,
-                "fanin: what f(i) gives does not convert to the reducer's value_type (for several reducers: one "
-                "value for all, or a fanin::tuple with one each)");
+  static_assert(
+      std::is_convertible_v<const Value&, value_type>,
+      "fanin: what f(i) gives does not convert to the reducer's value_type, or an array's elements do not (for "
+      "several reducers: one value for all, or a fanin::tuple with one each)");
   if constexpr (!std::is_same_v<Value, value_type>) {
     detail::fold_value(r, state, static_cast<value_type>(value), index);
   } else if constexpr (has_fold<R>) {

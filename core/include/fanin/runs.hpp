@@ -301,7 +301,7 @@ constexpr auto lines_of(const tuple<opened_destination<Result, 1>...>& opened) {
 /// Throws invalid_argument, in words, for a count that cannot be written.
 template <class Exec>
 void check_count(const typename backend<Exec>::handle_type& handle, const std::int64_t* count, const char* call) {
-  detail::check_destination(count, call);
+  detail::check_destination(count, call, "how many runs there are");
   backend<Exec>::check_memory(handle, count, part_of_call(call, "the count").get());
 }
 
@@ -430,7 +430,7 @@ typename Form::result_type reduce_runs_of_data(const char* label, const To& to, 
   if constexpr (detail::check_counts<Form, decltype(to.count)>() &&
                 detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
                                       typename composite_type::result_type>() &&
-                detail::check_md_composite<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
+                detail::check_composite_of_many<values, 2>(std::type_identity<typename composite_type::plain_type>{})) {
     const std::int64_t size = data.size();
     const runs_functor<values, Key> runs{{data.keys(), size},
                                          detail::element_of<T, HasStride>(data.elements(), data.stride())};
@@ -449,7 +449,7 @@ typename Form::result_type reduce_runs_of_range(const char* label, const To& to,
   const auto all = detail::make_axes_composite<axes_of<2, 1>>(md_shape<1, iterate::right>{}, reducers...);
   using composite_type = std::remove_const_t<decltype(all)>;
   if constexpr (detail::check_counts<Form, decltype(to.count)>() &&
-                composite_type::plain_type::template check_functor<F>() &&
+                detail::check_composite_of_many<F, 1>(std::type_identity<typename composite_type::plain_type>{}) &&
                 detail::check_runs_to<decltype(to.keys), decltype(to.results), Key,
                                       typename composite_type::result_type>()) {
     const runs_functor<of_run<F>, Key> runs{{range.keys(), range.size()}, {f}};

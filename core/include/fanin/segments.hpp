@@ -142,7 +142,7 @@ struct many_over<segments_policy<Exec, Offset>> {
  private:
   template <class F, class... R>
   static constexpr bool check_composite(std::type_identity<composite<R...>>) {
-    return check_md_functor<F, 2, R...>();
+    return check_functor_of_many<F, 2, R...>();
   }
 };
 

@@ -26,9 +26,9 @@
 namespace fanin::detail {
 
 template <class Result>
-void check_destination(Result* out, const char* call) {
+void check_destination(Result* out, const char* call, const char* of = "one result") {
   if (out == nullptr) {
-    throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for one result");
+    throw invalid_argument(std::string(call) + ": the destination is null; give memory of the backend for " + of);
   }
   if (reinterpret_cast<std::uintptr_t>(out) % alignof(Result) != 0) {
     throw invalid_argument(std::string(call) + ": the destination's address is no multiple of its type's alignment, " +
@@ -209,7 +209,7 @@ opened_destination<Result, Rank> open_destination(const typename backend<Exec>::
                                                   const char* call) {
   if constexpr (std::is_pointer_v<std::remove_const_t<Out>>) {
     if (count == 0) return {};
-    detail::check_destination(out, call);
+    detail::check_destination(out, call, "all results");
     backend<Exec>::check_memory(handle, out, part_of_call(call, "the destination").get());
     return {out, detail::packed_strides(extents, order)};
   } else {

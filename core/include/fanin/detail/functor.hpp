@@ -128,10 +128,15 @@ struct call_traits<index_call<Index, Tag>, F, std::index_sequence<D...>, State..
 template <class F, class... State>
 using functor_traits = call_traits<plain_call, F, std::index_sequence<0>, State...>;
 
-/// Refuses, in words, a functor that takes less of its index than there is. Takes is what the traits say.
-template <class Call, bool Takes>
+/// Refuses, in words, a functor that takes less of its index than there is. Takes is what the traits say, IsOfMany
+/// whether the range is one of many results.
+template <class Call, bool Takes, bool IsOfMany = false>
 constexpr void check_index() {
-  if constexpr (sizeof(typename Call::index_type) == 8) {
+  if constexpr (IsOfMany) {
+    static_assert(Takes,
+                  "fanin: the functor takes a 32-bit index (or no integer): take std::int64_t, which rows, columns, "
+                  "axes<...>, segments and runs hand it, or ranges beyond 2^31 would wrap");
+  } else if constexpr (sizeof(typename Call::index_type) == 8) {
     static_assert(
         Takes,
         "fanin: the functor takes a 32-bit index (or no integer): take std::int64_t, or ranges beyond 2^31 "
@@ -153,7 +158,7 @@ constexpr bool check_call() {
                 "fanin: the functor fits both f(i) and f(i, acc&...): keep one of the two forms");
   static_assert(!traits::takes_copy,
                 "fanin: the functor takes an accumulator by value, so that what it adds is lost: take it by reference, "
-                "f(std::int64_t i, acc&...)");
+                "f(std::int64_t i, acc&...) (or it takes more than the one index that there is)");
   constexpr bool is_any = traits::takes_value || traits::takes_accumulator || traits::takes_copy;
   static_assert(
       is_any || !Call::has_tag,
@@ -187,8 +192,9 @@ constexpr bool check_for_call() {
   return traits::takes_value && std::is_copy_constructible_v<F>;
 }
 
-/// The same for functors of so many indices, f(i, j, ...) and f(i, j, ..., acc&...).
-template <class Call, class F, std::size_t Rank, class... Reducer>
+/// The same for functors of so many indices, f(i, j, ...) and f(i, j, ..., acc&...), of an md_range or of a range of
+/// many results.
+template <class Call, bool IsOfMany, class F, std::size_t Rank, class... Reducer>
 constexpr bool check_md_call() {
   static_assert(!std::is_function_v<F>, "fanin: a function is no functor: give its address, &f");
   using traits = call_traits<Call, F, std::make_index_sequence<Rank>, reducer_state_t<Reducer>...>;
@@ -196,9 +202,13 @@ constexpr bool check_md_call() {
                 "fanin: the functor fits both f(i, j, ...) and f(i, j, ..., acc&...): keep one of the two forms");
   static_assert(!traits::takes_copy,
                 "fanin: the functor takes an accumulator by value, so that what it adds is lost: take it by reference, "
-                "f(std::int64_t i, std::int64_t j, ..., acc&...)");
+                "f(std::int64_t i, std::int64_t j, ..., acc&...) (or it takes more indices than there are)");
   constexpr bool is_any = traits::takes_value || traits::takes_accumulator || traits::takes_copy;
-  static_assert(is_any || Call::has_tag,
+  static_assert(is_any || !IsOfMany,
+                "fanin: over a range of many results the functor must be callable, as const, with all indices, over "
+                "rows, columns and axes<...> as f(i, j, ...), over segments as f(s, k), over runs as f(k), giving a "
+                "value, or with one lvalue accumulator per reducer behind them");
+  static_assert(is_any || IsOfMany || Call::has_tag,
                 "fanin: over an md_range the functor must be callable, as const, with as many indices as that has "
                 "dimensions: as f(i, j, ...), giving a value, or as f(i, j, ..., acc&...) with one lvalue accumulator "
                 "per reducer");
@@ -208,7 +218,7 @@ constexpr bool check_md_call() {
       "type first and as many indices as the range has dimensions: as f(Tag, i, j, ...), giving a value, or "
       "as f(Tag, i, j, ..., acc&...) with one lvalue accumulator per reducer");
   if constexpr ((traits::takes_value || traits::takes_accumulator) && !traits::takes_copy) {
-    check_index<Call, traits::takes_whole_index()>();
+    check_index<Call, traits::takes_whole_index(), IsOfMany>();
   }
   static_assert(!traits::gives_nothing(),
                 "fanin: the functor f(i, j, ...) gives nothing: return the element's value, or take an accumulator, "
@@ -217,14 +227,15 @@ constexpr bool check_md_call() {
   return traits::takes_value != traits::takes_accumulator && !traits::takes_copy && !traits::gives_nothing() &&
          std::is_copy_constructible_v<F>;
 }
+/// Over a range of many results: rows, columns, axes<...>, segments, and runs, which have one index.
 template <class F, std::size_t Rank, class... Reducer>
-constexpr bool check_md_functor() {
-  return detail::check_md_call<plain_call, F, Rank, Reducer...>();
+constexpr bool check_functor_of_many() {
+  return detail::check_md_call<plain_call, true, F, Rank, Reducer...>();
 }
 /// The same with the reducers of a composite.
 template <class F, std::size_t Rank, template <class...> class Composite, class... Reducer>
-constexpr bool check_md_composite(std::type_identity<Composite<Reducer...>>) {
-  return detail::check_md_functor<F, Rank, Reducer...>();
+constexpr bool check_composite_of_many(std::type_identity<Composite<Reducer...>>) {
+  return detail::check_functor_of_many<F, Rank, Reducer...>();
 }
 
 /// The same for parallel_for.
