@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/finished.hpp>
@@ -46,6 +47,11 @@ inline const std::vector<layout>& layouts() {
   };
   return all;
 }
+
+template <class From, class To>
+constexpr bool is_view_of = std::is_convertible_v<fanin::view<From, 2>, fanin::view<To, 2>>;
+static_assert(is_view_of<int, const int> && !is_view_of<const int, int> && !is_view_of<int, const long>);
+static_assert(std::is_trivially_copyable_v<fanin::view<const int, 2>>);
 
 /// Small numbers with many equals.
 inline std::vector<std::int32_t> view_elements() {
@@ -172,6 +178,8 @@ TYPED_TEST(views, of_one_and_of_four_dimensions) {
     of_block += host[at / 336 + at / 56 % 6 * 2'000 + at / 8 % 7 * 50 + at % 8 * 6];
   }
   EXPECT_EQ(fanin::reduce(this->exec(), block, fanin::sum<std::int32_t, std::int64_t>{}), of_block);
+  const fanin::view<const std::int32_t, 4> read_only = block;
+  EXPECT_EQ(fanin::reduce(this->exec(), read_only, fanin::sum<std::int32_t, std::int64_t>{}), of_block);
 }
 
 TYPED_TEST(views, of_one_and_of_several_dimensions_meet_as_they_lie) {

@@ -42,6 +42,12 @@ class view {
   view(T* data, const Extents& extents, const Strides& strides)
       : view(data, detail::index_of_bounds(extents), detail::index_of_bounds(strides), packed{}) {}
 
+  /// Of the same elements, which may not be written by it: a view of T as one of const T.
+  template <class Other>
+    requires(!std::is_same_v<Other, T> && std::is_convertible_v<Other (*)[], T (*)[]>)
+  FANIN_FUNCTION constexpr view(const view<Other, Rank>& other)
+      : data_{other.data_}, extents_{other.extents_}, strides_{other.strides_} {}
+
   FANIN_FUNCTION constexpr T* data() const { return data_; }
   static constexpr std::size_t rank() { return Rank; }
   FANIN_FUNCTION constexpr std::int64_t extent(std::size_t r) const { return extents_[r]; }
@@ -64,6 +70,9 @@ class view {
   }
 
  private:
+  template <class Other, std::size_t OtherRank>
+  friend class view;
+
   struct packed {};
   view(T* data, const md_index<Rank>& extents, const md_index<Rank>& strides, packed)
       : data_{data}, extents_{extents}, strides_{strides} {
