@@ -69,6 +69,7 @@ void use() {
   double many = 0;
   const double cube[2][3][4] = {};
   fanin::range(exec, 10.5);
+  fanin::md_range(exec, xs);
   fanin::parallel_reduce(10, value{}, sum);
   fanin::parallel_reduce_into(&out, fanin::range(exec, 10), value{}, sum);
   fanin::parallel_reduce_async(exec, 10, value{}, sum);

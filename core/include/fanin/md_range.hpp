@@ -19,6 +19,7 @@
 #include <fanin/execution.hpp>
 #include <fanin/md_index.hpp>
 #include <fanin/range.hpp>
+#include <fanin/tuple.hpp>
 
 namespace fanin {
 
@@ -186,6 +187,15 @@ template <class First, class... How, class Exec, detail::md_bounds Lower, detail
   requires(!detail::md_bounds<Exec>)
 auto md_range(Exec&& exec, const Lower& lower, const Upper& upper) {
   return fanin::md_range<iterate::right, First, How...>(std::forward<Exec>(exec), lower, upper);
+}
+
+/// What has no bounds is refused in words; braces are no argument of a template.
+template <class... Argument>
+  requires(!(detail::md_bounds<Argument> || ...))
+void md_range(const Argument&...) {
+  static_assert(detail::dependent_false<tuple<Argument...>>,
+                "fanin: md_range takes [an execution object,] extents, or lower and upper bounds, one for each of 2 to "
+                "6 dimensions: integers in braces, a std::array or a fanin::md_index");
 }
 
 namespace detail {
