@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fanin/axes.hpp>
+
 #include "cuda/gpu_test.hpp"
 #include "cuda/replay.hpp"
 #include "support/user_reducers.hpp"
@@ -58,6 +60,60 @@ expected_of_round expect_round(std::int64_t round, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) write(static_cast<std::int64_t>(i));
   return {fanin::reduce(fanin::serial{}, x, int64_sum),
           fanin::reduce(fanin::serial{}, x, fanin::min_loc<std::int64_t>{})};
+}
+
+/// Another number for every row, index and round, whose sums are known.
+struct in_row_of_round {
+  const std::int64_t* round;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return *round * (i + 1) + j; }
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t j) const { return *round + j; }
+};
+
+/// Long rows whose blocks wait for each other, up to 128 of them and more, beside flat sums that leave their units in
+/// the same memory: replayed, and called in between.
+TEST_F(cuda_graphs, rows_in_pieces_among_flat_sums) {
+  constexpr std::int64_t shapes[][2] = {{2, 1'100'000}, {16, 65'537}, {5, 20'001}};
+  constexpr std::int64_t most_rows = 16;
+  constexpr std::int64_t of_flat = 70'000;
+  fanin::cuda gpu;
+  fanin::buffer<std::int64_t, fanin::cuda> round(gpu, 1);
+  fanin::buffer<std::int64_t, fanin::cuda> of_rows(gpu, 3 * most_rows);
+  fanin::buffer<std::int64_t, fanin::cuda> flat(gpu, 3);
+  const in_row_of_round f{round.data()};
+  const auto enqueue = [&] {
+    for (std::int64_t k = 0; k < 3; ++k) {
+      const auto [n, m] = shapes[k];
+      fanin::parallel_reduce_into(of_rows.data() + k * most_rows, fanin::rows(gpu, n, m), f, int64_sum);
+      EXPECT_GT(gpu.last_launch().grid_size, n);
+      fanin::parallel_reduce_into(flat.data() + k, fanin::range(gpu, of_flat + k), f, int64_sum);
+    }
+  };
+  check(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal));
+  enqueue();
+  enqueue();
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(gpu.stream(), &graph));
+  replay replayed(graph);
+  std::vector<std::int64_t> got(3 * most_rows);
+  std::vector<std::int64_t> got_flat(3);
+  for (std::int64_t at = 0; at < 60; ++at) {
+    round.copy_from(std::vector{at * at + 1});
+    if (at % 3 == 0) {
+      enqueue();
+    } else {
+      replayed.launch(gpu.stream());
+    }
+    of_rows.copy_to(got);
+    flat.copy_to(got_flat);
+    for (std::int64_t k = 0; k < 3; ++k) {
+      const auto [n, m] = shapes[k];
+      for (std::int64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(got[static_cast<std::size_t>(k * most_rows + i)], (at * at + 1) * (i + 1) * m + m * (m - 1) / 2);
+      }
+      const std::int64_t count = of_flat + k;
+      ASSERT_EQ(got_flat[static_cast<std::size_t>(k)], (at * at + 1) * count + count * (count - 1) / 2);
+    }
+  }
 }
 
 /// A thousand replays with other numbers each, every result checked; the objects that captured are gone by then.
