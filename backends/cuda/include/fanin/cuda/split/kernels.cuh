@@ -69,8 +69,8 @@ __device__ inline std::int64_t end_of_piece(std::int64_t from, std::int64_t elem
 }
 
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0; in rounds or
-/// in steps (thread/vectorised.cuh).
-template <int Elements, bool InRounds, class Row, class Composite>
+/// in steps (thread/vectorised.cuh), of which the last goes Rest by Rest.
+template <int Elements, bool InRounds, int Rest = Elements, class Row, class Composite>
 __device__ void gather_of_row(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                               std::int64_t mine, std::int64_t step, std::int64_t count) {
   const auto source = source_of_row(row);
@@ -78,7 +78,7 @@ __device__ void gather_of_row(const Row& row, const Composite& c, typename Compo
   if constexpr (InRounds) {
     gather_in_rounds<Elements>(source, c, state, mine, step, count);
   } else {
-    gather_in_steps<Elements>(source, c, state, mine, step, count);
+    gather_in_steps<Elements, Rest>(source, c, state, mine, step, count);
   }
   c.finish(state, value);
 }
@@ -326,21 +326,22 @@ __device__ void join_watched_pieces(const Composite& c, typename Composite::accu
 
 /// A block a row, or a piece of it: for long ones that lie in memory one after the other.
 template <class All, class Composite, class Put>
-__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
-                                  (is_of_one_array<source_in_rows<All>, Composite> ? 2 : 0))
+__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (blocks_of_tiles<All, Composite>))
     rows_by_blocks_kernel(const All all, const Composite c, const Put put, const rows_share share,
                           const watched_memory watched) {
   wait_for_grid_before();
   using accumulator = typename Composite::accumulator_type;
   using source = source_in_rows<All>;
+  constexpr int in_flight = elements_of_row_in_flight<source, Composite>;
   auto* const of_thread = reinterpret_cast<accumulator*>(memory_of_launch());
   auto& launches = object_of_block<word_ahead>();
-  for (std::int64_t task = blockIdx.x; task < all.results * share.pieces; task += gridDim.x) {
-    // Only where rows have one piece each a block may have several.
-    const unsigned piece = share.pieces == 1 ? 0 : blockIdx.x / static_cast<unsigned>(all.results);
-    const std::int64_t row = task - piece * all.results;
+  const auto rows = static_cast<unsigned>(all.results);
+#pragma unroll 1
+  for (unsigned task = blockIdx.x; task < rows * share.pieces; task += gridDim.x) {
+    const unsigned piece = share.pieces == 1 ? 0 : task / rows;
+    const unsigned row = task - piece * rows;
     const contributor self{piece, share.pieces};
-    const auto others = static_cast<std::size_t>(row) * (share.pieces - 1);
+    const std::size_t others = std::size_t{row} * (share.pieces - 1);
     const watched_memory of_row{watched.units + others * tagged_units(sizeof(accumulator)), 0, watched.launches};
     if (share.pieces > 1) {
       if (self.finishes()) {
@@ -353,7 +354,7 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>),
     const std::int64_t from = piece * share.elements_of_piece;
     const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
     accumulator value = c.identity();
-    gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(
+    gather_of_row<in_flight, is_of_small_elements<source, Composite>, std::min(in_flight, 4)>(
         all.row(place), c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
     combine_by_warp_shuffle<true>(c, value, of_thread);
     if (!self.finishes()) {

@@ -235,8 +235,8 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
 }
 
 /// Indices mine, mine + step, ... of those below count, up to Units of them in flight: without conditions, f's loads go
-/// together.
-template <int Units, class Source, class Composite, class Index>
+/// together. The last ones Rest by Rest: fewer take fewer registers.
+template <int Units, int Rest = Units, class Source, class Composite, class Index>
   requires(!Source::has_vectors)
 __device__ void gather_in_steps(const Source& source, const Composite& c, typename Composite::state_type& state,
                                 Index mine, Index step, Index count) {
@@ -244,8 +244,12 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
   for (; mine < count; mine += Units * step) {
     if (count - mine > (Units - 1) * step) {
       accumulate_together<Units>(source, c, state, mine, step);
-    } else {
+    } else if constexpr (Rest == Units) {
       gather_rest<Units>(source, c, state, 0, mine, step, count);
+    } else {
+      static_assert(Units % Rest == 0);
+#pragma unroll 1
+      for (int k = 0; k < Units; k += Rest) gather_rest<Rest>(source, c, state, 0, mine + k * step, step, count);
     }
   }
 }
