@@ -66,6 +66,9 @@ expected_of_round expect_round(std::int64_t round, std::size_t n) {
 struct in_row_of_round {
   const std::int64_t* round;
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return *round * (i + 1) + j; }
+};
+struct number_of_round {
+  const std::int64_t* round;
   FANIN_FUNCTION std::int64_t operator()(std::int64_t j) const { return *round + j; }
 };
 
@@ -85,7 +88,8 @@ TEST_F(cuda_graphs, rows_in_pieces_among_flat_sums) {
       const auto [n, m] = shapes[k];
       fanin::parallel_reduce_into(of_rows.data() + k * most_rows, fanin::rows(gpu, n, m), f, int64_sum);
       EXPECT_GT(gpu.last_launch().grid_size, n);
-      fanin::parallel_reduce_into(flat.data() + k, fanin::range(gpu, of_flat + k), f, int64_sum);
+      fanin::parallel_reduce_into(flat.data() + k, fanin::range(gpu, of_flat + k), number_of_round{round.data()},
+                                  int64_sum);
     }
   };
   check(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal));
