@@ -247,9 +247,8 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
     } else if constexpr (Rest == Units) {
       gather_rest<Units>(source, c, state, 0, mine, step, count);
     } else {
-      static_assert(Units % Rest == 0);
 #pragma unroll 1
-      for (int k = 0; k < Units; k += Rest) gather_rest<Rest>(source, c, state, 0, mine + k * step, step, count);
+      for (; mine < count; mine += Rest * step) gather_rest<Rest>(source, c, state, 0, mine, step, count);
     }
   }
 }
