@@ -137,12 +137,14 @@ TEST(objects, rows_in_pieces) {
         if (gpu.last_launch().grid_size <= n) return "not in pieces";
         for (std::int64_t i = 0; i < n; ++i) {
           both& row = expected[call * most_rows + static_cast<std::size_t>(i)];
-          row = both{0, elements()[0]};
+          std::uint64_t sum = 0;
+          std::int64_t most_of_row = elements()[0];
           for (std::int64_t j = 0; j < m; ++j) {
             const std::int64_t value = in_rows{elements().data()}(i, j);
-            get<0>(row) += value;
-            get<1>(row) = std::max(get<1>(row), value);
+            sum += static_cast<std::uint64_t>(value);
+            most_of_row = std::max(most_of_row, value);
           }
+          row = both{static_cast<std::int64_t>(sum), most_of_row};
         }
         if (call == 0) {
           gpu.synchronize();
