@@ -108,7 +108,7 @@ struct in_rows {
 /// Rows in pieces, of which several blocks of a launch wait for others, among flat calls that leave their units in the
 /// same memory, and with launch numbers that wrap.
 TEST(objects, rows_in_pieces) {
-  for_each_seed(count_of_seeds(80), [&](std::uint64_t seed) {
+  for_each_seed(count_of_seeds(40), [&](std::uint64_t seed) {
     return run_seed(seed, [&](choices& draw, std::string&) -> std::string {
       simulator::schedule how(seed);
       how.multiprocessors = 24;  // so that there are pieces
