@@ -323,6 +323,48 @@ TEST(plans, of_segments_of_known_lengths) {
   for (const std::int64_t alone : {1, 2}) EXPECT_EQ(sharing(4'096, false, 1, alone), 1);  // who else does a long one?
 }
 
+/// How many lanes of a warp have a row: of floats and of doubles, and where there are few rows; of 500 blocks of
+/// threads.
+TEST(plans, of_lanes_of_rows) {
+  constexpr std::int64_t threads = 500 * 256;
+  const auto lanes = [](std::int64_t count, bool is_of_small, std::int64_t results = 10'000'000) {
+    return 1 << fanin::detail::log_lanes_of(results, count, threads, is_of_small);
+  };
+  const std::pair<std::int64_t, int> of_floats[] = {{0, 1},  {3, 1},  {4, 2},  {7, 2},  {8, 4},   {15, 4},   {16, 8},
+                                                    {27, 8}, {28, 4}, {63, 4}, {64, 8}, {127, 8}, {128, 16}, {256, 32}};
+  const std::pair<std::int64_t, int> of_doubles[] = {{7, 1},  {8, 2},  {15, 2},  {16, 4},
+                                                     {31, 4}, {32, 8}, {127, 8}, {128, 16}};
+  for (const auto& [count, expected] : of_floats) EXPECT_EQ(lanes(count, true), expected) << count;
+  for (const auto& [count, expected] : of_doubles) EXPECT_EQ(lanes(count, false), expected) << count;
+  EXPECT_EQ(lanes(16, false, threads / 8), 8);
+  EXPECT_EQ(lanes(16, false, threads / 8 + 1), 4);
+  EXPECT_EQ(lanes(5, true, 1), 4);
+}
+
+/// Into how many pieces rows and columns are cut: all blocks have one where there are fewer tiles than blocks, and of
+/// more only where few would idle at the end.
+TEST(plans, of_pieces) {
+  const auto pieces = [](std::int64_t tiles, std::int64_t count, std::int64_t parts = 256, std::int64_t line = 64) {
+    const auto cut = fanin::detail::cut_tiles(tiles, count, parts, 500, line);
+    EXPECT_EQ(cut.elements % line, 0);
+    EXPECT_LE((cut.pieces - 1) * cut.elements, count);
+    EXPECT_GE(cut.pieces * cut.elements, count);
+    return cut.pieces;
+  };
+  EXPECT_EQ(pieces(1, 0), 1);
+  EXPECT_EQ(pieces(1, 64 * 256), 1);  // not worth it
+  EXPECT_EQ(pieces(1, 64 * 256 + 1), 4);
+  EXPECT_EQ(pieces(1, 100'000'000), 500);
+  EXPECT_EQ(pieces(16, 4'096 * 32), 31);
+  EXPECT_EQ(pieces(16, 4'096 * 31, 256, 4'096), 31);
+  EXPECT_EQ(pieces(16, 4'096 * 32, 256, 4'096), 16);  // two whole rounds each
+  EXPECT_EQ(pieces(500, 100'000), 1);
+  EXPECT_EQ(pieces(960, 100'000), 1);  // the second round is nearly full
+  EXPECT_EQ(pieces(600, 100'000), 3);  // 1800 of 2000
+  EXPECT_EQ(pieces(501, 100'000), 3);  // more would be more than four rounds
+  EXPECT_EQ(pieces(10'000, 100'000), 1);
+}
+
 /// On one multiprocessor, where blocks hand over parcels: two of them where that pays.
 TEST(plans, of_exact_sums) {
   simulator::schedule how(2);

@@ -9,7 +9,6 @@
 #include <fanin/cuda/block/memory.cuh>
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/catalogue.hpp>
-#include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
@@ -20,7 +19,6 @@
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
-#include <fanin/device/word_ahead.cuh>
 
 /// The split of many results: which threads work on which of them. The functor of all rows, `all`, is
 /// detail/axes_functor.hpp's; put.put(row, result) takes what comes of each.
@@ -295,77 +293,6 @@ inline constexpr int most_threads_of_tile =
         : 256;
 template <class All, class Composite>
 inline constexpr int blocks_of_tiles = is_of_small_elements<source_in_rows<All>, Composite> ? 2 : 0;
-/// Rows in pieces of so many elements, the last of which of each waits for the others.
-struct rows_share {
-  unsigned pieces;
-  std::int64_t elements_of_piece;
-};
-
-/// By the block that has a row's last piece, behind whose blocks in the grid's order those of its other pieces are:
-/// what they have, joined to this block's own in thread 0.
-template <class Source, class Composite>
-__device__ void join_watched_pieces(const Composite& c, typename Composite::accumulator_type& value,
-                                    typename Composite::accumulator_type* of_thread, const contributor& self,
-                                    const watched_memory& watched) {
-  using accumulator = typename Composite::accumulator_type;
-  const std::uint32_t launches = launches_before(watched);
-  if (threadIdx.x != 0) value = c.identity();
-  const auto take = [&](const accumulator& partial, unsigned piece) {
-    c.join(value, partial);
-    clear_partial<accumulator>(piece, watched);
-  };
-  if (self.count - 1 > watched_at_once<accumulator, Source>) {
-    __syncthreads();
-    for_watched<accumulator>(self, watched, launches, 0, take);
-    combine_by_warp_shuffle(c, value, of_thread);
-  } else if (threadIdx.x < warp_size) {
-    for_few_watched<accumulator, Source>(self, watched, launches, take);
-    combine_in_warp(c, value);
-  }
-}
-
-/// A block a row, or a piece of it: for long ones that lie in memory one after the other.
-template <class All, class Composite, class Put>
-__global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (blocks_of_tiles<All, Composite>))
-    rows_by_blocks_kernel(const All all, const Composite c, const Put put, const rows_share share,
-                          const watched_memory watched) {
-  wait_for_grid_before();
-  using accumulator = typename Composite::accumulator_type;
-  using source = source_in_rows<All>;
-  constexpr int in_flight = elements_of_row_in_flight<source, Composite>;
-  auto* const of_thread = reinterpret_cast<accumulator*>(memory_of_launch());
-  auto& launches = object_of_block<word_ahead>();
-  const auto rows = static_cast<unsigned>(all.results);
-#pragma unroll 1
-  for (unsigned task = blockIdx.x; task < rows * share.pieces; task += gridDim.x) {
-    const unsigned piece = share.pieces == 1 ? 0 : task / rows;
-    const unsigned row = task - piece * rows;
-    const contributor self{piece, share.pieces};
-    const std::size_t others = std::size_t{row} * (share.pieces - 1);
-    const watched_memory of_row{watched.units + others * tagged_units(sizeof(accumulator)), 0, watched.launches};
-    if (share.pieces > 1) {
-      if (self.finishes()) {
-        prefetch_partials<accumulator>(of_row, share.pieces - 1);
-      } else if (threadIdx.x == 0) {
-        launches.load(watched.launches);
-      }
-    }
-    const md_index<All::axes::left_rank> place = all.place(row);
-    const std::int64_t from = piece * share.elements_of_piece;
-    const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
-    accumulator value = c.identity();
-    gather_of_row<in_flight, is_of_small_elements<source, Composite>, std::min(in_flight, 4)>(
-        all.row(place), c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
-    combine_by_warp_shuffle<true>(c, value, of_thread);
-    if (!self.finishes()) {
-      if (threadIdx.x == 0) publish_partial(value, piece, of_row, launches.when_loaded());
-      return;
-    }
-    if (share.pieces > 1) join_watched_pieces<source>(c, value, of_thread, self, of_row);
-    if (threadIdx.x == 0) put.put(row, c.at(place).result(value));
-    __syncthreads();
-  }
-}
 
 struct memory_of_tiles {
   unsigned is_last;
