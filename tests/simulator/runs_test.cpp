@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch_runs.cuh>
+#include <fanin/parallel_reduce.hpp>
 #include <fanin/runs.hpp>
+#include <fanin/segments.hpp>
 
 #include "simulator/simulated.hpp"
 
@@ -136,6 +140,132 @@ TEST(runs, that_began_far_before) {
   EXPECT_EQ(counts, lengths);
 }
 
+/// Calls whose long runs are in pieces, which blocks hand over in the same memory as those of flat calls and of rows,
+/// with launch numbers that wrap: two results a run, and less room than there are runs now and then.
+TEST(runs, in_pieces_among_other_calls) {
+  using both = fanin::tuple<std::int64_t, std::int64_t>;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    constexpr std::size_t calls = 7;
+    constexpr std::size_t most = 40'000;
+    std::vector<std::vector<std::int16_t>> keys(calls);
+    std::vector<std::vector<std::int64_t>> xs(calls);
+    std::vector<std::vector<both>> sums(calls);
+    std::vector<std::int64_t> told(calls, -1);
+    std::vector<std::int64_t> flat(calls, -1);
+    for (std::size_t call = 0; call < calls; ++call) {
+      const std::uint64_t draw = mix(seed * 100 + call);
+      const std::size_t n = call == 0 ? most : 1 + draw % most;  // workspace stays where it is
+      std::int16_t key = 0;
+      for (std::size_t k = 0; k < n; ++key) {
+        const std::size_t length = 1 + mix(draw + k) % (mix(k) % 2 == 0 ? 300 : 20'000);
+        for (const std::size_t end = std::min(n, k + length); k < end; ++k) {
+          keys[call].push_back(key);
+          xs[call].push_back(static_cast<std::int64_t>(mix(k + draw) % 1'000));
+        }
+      }
+      const auto count = static_cast<std::size_t>(key);
+      const std::size_t room = draw % 4 == 0 ? mix(draw) % count : count;
+      sums[call].assign(room + 1, both{-1, -1});
+      std::vector<std::int16_t> to_keys(room, -1);
+      const std::int64_t* const x = xs[call].data();
+      fanin::parallel_reduce_into(
+          fanin::runs_to(to_keys, sums[call].data(), &told[call]), fanin::runs(gpu, keys[call]),
+          [x](std::int64_t k) { return x[k]; }, fanin::sum<std::int64_t>{}, fanin::max<std::int64_t>{});
+      gpu.synchronize();  // to_keys ends
+      fanin::reduce_into(&flat[call], gpu.with({.block_size = 32}), xs[call], fanin::sum<std::int64_t>{});
+      if (call == 0) {
+        gpu.synchronize();
+        const std::uint32_t near_the_end = 0x7fffffffU - static_cast<std::uint32_t>(mix(seed) % 5) - 1;
+        std::memcpy(simulator::allocations().at(0).memory, &near_the_end, sizeof(near_the_end));
+      }
+      std::vector<both> expected;
+      for (std::size_t k = 0; k < n; ++k) {
+        if (k == 0 || keys[call][k] != keys[call][k - 1]) expected.push_back(both{0, 0});
+        get<0>(expected.back()) += x[k];
+        get<1>(expected.back()) = std::max(get<1>(expected.back()), x[k]);
+      }
+      ASSERT_EQ(told[call], static_cast<std::int64_t>(count)) << seed << ", " << call;
+      for (std::size_t r = 0; r < room; ++r) {
+        ASSERT_EQ(sums[call][r], expected[r]) << seed << ", " << call << ", run " << r;
+        ASSERT_EQ(to_keys[r], static_cast<std::int16_t>(r)) << seed << ", " << call;
+      }
+      ASSERT_EQ(sums[call][room], (both{-1, -1})) << seed << ", " << call;
+    }
+    gpu.synchronize();
+    for (std::size_t call = 0; call < calls; ++call) {
+      ASSERT_EQ(flat[call], std::accumulate(xs[call].begin(), xs[call].end(), std::int64_t{0})) << seed << ", " << call;
+    }
+  }
+}
+
+/// A run of more pieces than a warp waits for at once, and one of pieces alone.
+TEST(runs, of_many_pieces) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<std::int64_t> lengths = {3, 150 * 4'096 + 77, 5 * 4'096};
+  std::vector<std::int8_t> keys;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    keys.insert(keys.end(), static_cast<std::size_t>(lengths[r]), static_cast<std::int8_t>(r));
+  }
+  std::vector<std::int8_t> to_keys(lengths.size());
+  std::vector<std::int64_t> sums(lengths.size(), -1);
+  std::int64_t told = -1;
+  fanin::parallel_reduce_into(
+      fanin::runs_to(to_keys, sums.data(), &told), fanin::runs(gpu, keys), [](std::int64_t k) { return k; },
+      fanin::sum<std::int64_t>{});
+  gpu.synchronize();
+  EXPECT_EQ(told, 3);
+  std::int64_t first = 0;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    EXPECT_EQ(sums[r], lengths[r] * (2 * first + lengths[r] - 1) / 2) << r;
+    first += lengths[r];
+  }
+}
+
+/// A run has a segment's bits, up to the length of a piece, but between those that a lane has and those of a warp; and
+/// the same bits wherever it lies, also in pieces.
+TEST(runs, bits_of_each_length) {
+  const std::vector<std::int64_t> lengths = {1,     16,    129,   511,   512,   513,   1'024, 1'025, 1'300,
+                                             2'048, 3'584, 4'095, 4'096, 4'097, 8'192, 8'193, 9'000, 12'289};
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    std::vector<std::int32_t> keys;
+    std::vector<std::int64_t> offsets{0};
+    std::vector<double> xs;
+    for (int round = 0; round < 2; ++round) {
+      for (const std::int64_t length : lengths) {
+        const auto shift = static_cast<std::int64_t>(mix(seed * 99 + keys.size()) % 700 + 1);
+        for (const std::int64_t n : {shift, length}) {
+          const auto key = static_cast<std::int32_t>(offsets.size());
+          keys.insert(keys.end(), static_cast<std::size_t>(n), key);
+          offsets.push_back(offsets.back() + n);
+          for (std::int64_t k = 0; k < n; ++k) xs.push_back(1.0 / static_cast<double>(1 + mix(k) % 1'000));
+        }
+      }
+    }
+    const std::size_t count = offsets.size() - 1;
+    std::vector<std::int32_t> to_keys(count);
+    std::vector<double> of_runs(count);
+    std::vector<double> of_segments(count);
+    std::int64_t told = -1;
+    fanin::reduce_into(fanin::runs_to(to_keys, of_runs, &told), gpu, fanin::runs(xs, keys), fanin::sum<double>{});
+    fanin::reduce_into(of_segments.data(), gpu, fanin::segments(xs, offsets), fanin::sum<double>{});
+    gpu.synchronize();
+    ASSERT_EQ(told, static_cast<std::int64_t>(count));
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+      const std::size_t at = 2 * k + 1;
+      EXPECT_EQ(of_runs[at], of_runs[2 * lengths.size() + at]) << lengths[k];
+      if (lengths[k] <= 4'096) {
+        EXPECT_EQ(of_runs[at], of_segments[at]) << lengths[k];
+      }
+      EXPECT_NEAR(of_runs[at], of_segments[at], 1e-11) << lengths[k];
+    }
+  }
+}
+
 /// What is before each tile, as blocks find it.
 __global__ void tell_tiles_kernel(const fanin::detail::runs_keys<std::int8_t> runs,
                                   const fanin::detail::runs_chunks chunks,
@@ -144,11 +274,17 @@ __global__ void tell_tiles_kernel(const fanin::detail::runs_keys<std::int8_t> ru
   namespace detail = fanin::detail;
   detail::wait_for_grid_before();
   auto& block = detail::object_of_block<detail::memory_of_chunk>();
-  detail::mark_chunk(runs, chunks, count, block);
-  for (int tile = static_cast<int>(threadIdx.x); tile < chunks.tiles_in(blockIdx.x);
-       tile += static_cast<int>(blockDim.x)) {
-    of_tile[chunks.first_tile(blockIdx.x) + tile] = block.before_tile(tile, chunks.first_key(blockIdx.x));
+  detail::mark_chunk(runs, chunks, block, [] {});
+  if (threadIdx.x < detail::warp_size) detail::ask_for_chunk(chunks, count, block);
+  __syncthreads();
+  const std::int64_t begin = chunks.first_key(blockIdx.x);
+  for (int tile = 0; tile < chunks.tiles_in(blockIdx.x); ++tile) {
+    const detail::tile_mark mark = block.before_tile(tile);
+    if (threadIdx.x == 0) {
+      of_tile[chunks.first_tile(blockIdx.x) + tile] = block.with(mark, begin);
+    }
   }
+  detail::close_chunks(chunks, block.launches);
 }
 
 /// By several launches that share units, of more chunks than are asked at once, in which many, few or no runs begin.
@@ -172,15 +308,14 @@ TEST(runs, chunks_ask_those_before) {
   const fanin::cuda gpu;
   static_assert(tiles > 2 * detail::runs_chunks::asked);
   std::vector<detail::tagged_unit> units(detail::runs_chunks::units(tiles));
-  unsigned closed = detail::is_published - 2;
-  for (const int tiles_of_chunk : {1, 1, 32, 3}) {
+  alignas(16) unsigned closed = detail::is_published - 2;
+  for (const int tiles_of_chunk : {1, 1, 16, 3}) {
     const auto chunks = static_cast<unsigned>((tiles - 1) / tiles_of_chunk + 1);
-    unsigned listed = 9;
     std::int64_t told = -1;
     std::vector<detail::runs_mark> found(tiles, {-5, -5});
     const detail::runs_keys<std::int8_t> all{keys.data(), n};
     const detail::runs_chunks where{
-        {units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, &listed, tiles, chunks, tiles_of_chunk};
+        {units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, tiles, chunks, tiles_of_chunk};
     const detail::cuda_destination<std::int64_t> count{&told, {}};
     detail::runs_mark* const to = found.data();
     void* arguments[] = {detail::argument(all), detail::argument(where), detail::argument(count), detail::argument(to)};
@@ -190,7 +325,6 @@ TEST(runs, chunks_ask_those_before) {
     config.stream = gpu.stream();
     ASSERT_EQ(cudaLaunchKernelExC(&config, detail::kernel_pointer(&tell_tiles_kernel), arguments), cudaSuccess);
     gpu.synchronize();
-    EXPECT_EQ(listed, 0U);
     EXPECT_EQ(told, before.runs);
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       ASSERT_EQ(found[tile].runs, expected[tile].runs) << tile << ", chunks of " << tiles_of_chunk;
@@ -210,7 +344,7 @@ __global__ void tell_backwards_kernel(const fanin::detail::runs_chunks chunks, f
   constexpr unsigned told = 64;
   if (blockIdx.x == 0) {
     for (unsigned k = told; threadIdx.x == 0 && k-- > 0;) {
-      detail::store_unit(chunks.of_chunk(k), detail::unit_of(detail::tile_mark{1, 5}, false, 7));
+      detail::store_unit(chunks.of_chunk(k), detail::unit_of(detail::tile_mark{1, 6}, 7));
     }
     return;
   }
@@ -225,11 +359,9 @@ TEST(runs, chunks_that_are_told_late) {
     const new_device drawn;
     const fanin::cuda gpu;
     std::vector<detail::tagged_unit> units(detail::runs_chunks::units(65));
-    unsigned closed = 7;
-    unsigned listed = 0;
+    alignas(16) unsigned closed = 7;
     detail::runs_mark found{};
-    const detail::runs_chunks chunks{
-        {units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, &listed, 65, 65, 1};
+    const detail::runs_chunks chunks{{units.data(), units.size() * sizeof(detail::tagged_unit), &closed}, 65, 65, 1};
     detail::runs_mark* const to = &found;
     void* arguments[] = {detail::argument(chunks), detail::argument(to)};
     cudaLaunchConfig_t config{};
@@ -249,7 +381,7 @@ TEST(runs, units_of_chunks) {
   constexpr std::int64_t most = (std::int64_t{1} << 48) - 1;
   for (const std::int64_t runs : {std::int64_t{0}, std::int64_t{1}, std::int64_t{0xaaaa'5555'aaaa}, most}) {
     for (const std::int64_t last : {detail::no_run, std::int64_t{0}, (std::int64_t{1} << 32) - 1, most - 1}) {
-      const detail::tagged_unit unit = detail::unit_of({runs, last}, 7);
+      const detail::tagged_unit unit = detail::unit_of(detail::runs_mark{runs, last}, 7);
       EXPECT_TRUE(detail::is_of_launch(unit, 7));
       EXPECT_EQ(detail::mark_of(unit).runs, runs);
       EXPECT_EQ(detail::mark_of(unit).last, last);
@@ -274,9 +406,8 @@ TEST(runs, launches) {
     EXPECT_EQ(told, n == 0 ? 0 : 1);
     return std::string(gpu.last_launch().strategy) + ", " + std::to_string(gpu.last_launch().launches);
   };
-  EXPECT_EQ(launched(4'097, 5, fanin::sum<double>{}), "runs, 2");
-  EXPECT_EQ(launched(4'096, 5, fanin::sum<double>{}), "runs, 1");
-  EXPECT_EQ(launched(4'097, 0, fanin::sum<double>{}), "runs, 1");
+  EXPECT_EQ(launched(6'000, 5, fanin::sum<double>{}), "runs, 1");
+  EXPECT_EQ(launched(6'000, 0, fanin::sum<double>{}), "runs, 1");
   EXPECT_EQ(launched(0, 5, fanin::sum<double>{}), "runs, 1");
   EXPECT_EQ(launched(4'097, 5, fanin::exact_sum<double>{}), "runs by block, 1");
 }

@@ -19,40 +19,32 @@
 namespace fanin::detail {
 
 /// Chunks of so many keys for blocks of a launch, and what they hand each other.
-inline runs_chunks plan_chunks(cuda_session& session, const cuda_plan& plan, std::int64_t elements, int least_tiles) {
+template <class Accumulator>
+runs_chunks plan_chunks(cuda_session& session, const cuda_plan& plan, std::int64_t elements, bool by_threads) {
   constexpr std::int64_t chunks_of_block = 2;  // so that blocks end at about the same time
+  const int least_tiles = by_threads ? threads_of_runs / warp_size : 1;
   runs_chunks chunks{};
   chunks.tiles = elements == 0 ? 0 : (elements - 1) / keys_of_tile + 1;
   const std::int64_t share = (chunks.tiles - 1) / (chunks_of_block * plan.largest_grid) + 1;
-  chunks.tiles_of_chunk = static_cast<int>(std::clamp<std::int64_t>(share, least_tiles, most_tiles_of_chunk));
+  const std::int64_t tiles = (share - 1) / least_tiles * least_tiles + least_tiles;  // each warp has as many
+  chunks.tiles_of_chunk = static_cast<int>(std::min<std::int64_t>(tiles, most_tiles_of_chunk));
   // At least one, so that there is somebody who tells how many runs there are.
   chunks.count = static_cast<unsigned>(std::max<std::int64_t>((chunks.tiles - 1) / chunks.tiles_of_chunk + 1, 1));
-  chunks.watched = units_memory(session, runs_chunks::units(chunks.count));
+  std::size_t units = runs_chunks::units(chunks.count);
+  if (by_threads) {
+    const auto pieces = static_cast<std::size_t>(runs_chunks::pieces(elements)) + most_watched_at_once<Accumulator>;
+    units += pieces * static_cast<std::size_t>(tagged_units(sizeof(Accumulator)));
+  }
+  chunks.watched = units_memory(session, units);
   return chunks;
 }
 
-/// Workspace for the pieces of long runs: for as many as there can be.
-template <class Accumulator>
-segments_list<Accumulator> plan_list(cuda_session& session, std::int64_t elements, bool has_long_ones) {
-  const std::int64_t pieces = has_long_ones ? elements / least_piece_of_segment + elements / (segment_of_warp + 1) : 0;
-  const std::size_t bytes_of_pieces = round_up(static_cast<std::size_t>(pieces) * sizeof(segment_piece));
-  const std::size_t bytes_of_count = round_up(sizeof(unsigned));
-  const workspace_memory room =
-      session.workspace(cuda_session::partials::plain,
-                        bytes_of_count + bytes_of_pieces + static_cast<std::size_t>(pieces) * sizeof(Accumulator));
-  auto* const at = static_cast<unsigned char*>(room.partials);
-  return {reinterpret_cast<unsigned*>(at), nullptr, reinterpret_cast<segment_piece*>(at + bytes_of_count),
-          reinterpret_cast<Accumulator*>(at + bytes_of_count + bytes_of_pieces), static_cast<unsigned>(pieces)};
-}
-
-/// One launch, or two where there may be long runs, in the stream's order.
+/// One launch.
 template <class Put, class Runs, class Composite>
 void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_destination<std::int64_t>& count,
                 const Put& put, const Runs& runs, const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   constexpr bool by_threads = splits_by_threads<Composite>;
-  const bool has_long_ones = by_threads && runs.elements > segment_of_warp && put.capacity > 0;
-  const auto list = plan_list<accumulator>(session, runs.elements, has_long_ones);
   cuda_plan plan;
   if constexpr (by_threads) {
     plan.kernel = kernel_pointer(&runs_by_warps_kernel<Runs, Composite, Put>);
@@ -64,27 +56,14 @@ void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_des
         session, tuning, kernel_pointer(&runs_by_block_kernel<alone<cuda_strategy::one_pass>, Runs, Composite, Put>),
         "runs by block", count_unknown, count_unknown);
   }
-  runs_chunks chunks = plan_chunks(session, plan, runs.elements, by_threads ? threads_of_runs / warp_size : 1);
-  chunks.listed = list.count;
+  const runs_chunks chunks = plan_chunks<accumulator>(session, plan, runs.elements, by_threads);
   plan.launch.grid_size = static_cast<int>(chunks.count);
   if constexpr (by_threads) {
-    void* arguments[] = {argument(runs), argument(c), argument(put), argument(chunks), argument(list), argument(count)};
+    void* arguments[] = {argument(runs), argument(c), argument(put), argument(chunks), argument(count)};
     session.launch(plan.kernel, plan.launch, arguments, plan.options);
   } else {
     void* arguments[] = {argument(runs), argument(c), argument(put), argument(chunks), argument(count)};
     session.launch(plan.kernel, plan.launch, arguments, plan.options);
-  }
-  if constexpr (by_threads) {
-    if (has_long_ones) {
-      cuda_plan of_long = plan;
-      of_long.kernel = kernel_pointer(&long_runs_kernel<Runs, Composite, Put>);
-      of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
-      of_long = complete_plan<Composite, by_pieces, Runs, Put>(session, tuning, of_long);
-      of_long.launch.grid_size = blocks_at_once(of_long, list.capacity);
-      void* arguments[] = {argument(runs), argument(c), argument(put), argument(list)};
-      session.launch(of_long.kernel, of_long.launch, arguments, of_long.options);
-      plan.launch.launches = 2;
-    }
   }
   session.record(plan.launch);
 }

@@ -30,9 +30,8 @@ struct rows_share {
 template <class Source, class Composite>
 __device__ void join_watched_pieces(const Composite& c, typename Composite::accumulator_type& value,
                                     typename Composite::accumulator_type* of_thread, const contributor& self,
-                                    const watched_memory& watched) {
+                                    const watched_memory& watched, std::uint32_t launches) {
   using accumulator = typename Composite::accumulator_type;
-  const std::uint32_t launches = launches_before(watched);
   if (threadIdx.x != 0) value = c.identity();
   const auto take = [&](const accumulator& partial, unsigned piece) {
     c.join(value, partial);
@@ -85,7 +84,7 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
       if (threadIdx.x == 0) publish_partial(value, piece, of_row, launches.when_loaded());
       return;
     }
-    if (share.pieces > 1) join_watched_pieces<source>(c, value, of_thread, self, of_row);
+    if (share.pieces > 1) join_watched_pieces<source>(c, value, of_thread, self, of_row, launches_before(of_row));
     if (threadIdx.x == 0) put.put(row, c.at(place).result(value));
     __syncthreads();
   }

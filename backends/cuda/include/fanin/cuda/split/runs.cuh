@@ -9,6 +9,7 @@
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/rows_by_blocks.cuh>
 #include <fanin/cuda/split/runs_marks.cuh>
 #include <fanin/cuda/split/segments.cuh>
 #include <fanin/cuda/thread/source.cuh>
@@ -21,7 +22,7 @@
 #include <fanin/segments.hpp>
 
 /// Runs: a block finds where they begin in a chunk of keys (runs_marks.cuh), and works on those that end in it as on
-/// segments; pieces of long ones are left to a second launch. What threads do with a run depends on its length alone.
+/// segments, and on the pieces of long ones that do. What threads do with a run depends on its length alone.
 namespace fanin::detail {
 
 template <class F>
@@ -37,19 +38,19 @@ struct begins_of_tile {
 
 /// The runs that end in a tile: where the next one begins, or the keys end. The first `fitting` have a place to go to.
 struct runs_of_tile {
-  const begins_of_tile* begins;  ///< in memory of the block
-  std::int64_t from;             ///< where the tile begins
-  std::int64_t row;              ///< the first run's number
-  std::int64_t begin;            ///< where it does, maybe long before the tile
-  int count;                     ///< of begins
+  const begins_of_tile* begins;  ///< in memory of the block, as what follows: registers are few
+  const open_run* first;
+  std::int64_t from;  ///< where the tile begins
+  int count;          ///< of begins
   int fitting;
 
   /// As places are there; one far before the tile is 0, and its run looks longer than any that a warp takes.
   static constexpr int zero = UINT16_MAX - keys_of_tile;
+  __device__ std::int64_t row(int at) const { return first->row + at; }
   __device__ std::int64_t place(int at) const { return from + ((*begins)[at] - zero); }
   template <class Runs>
   __device__ auto run(const Runs& runs, int at) const {
-    return runs.row(row + at, at == 0 ? begin : place(at), place(at + 1));
+    return runs.row(row(at), at == 0 ? first->begin : place(at), place(at + 1));
   }
   __device__ int count_of(int at) const { return (*begins)[at + 1] - (*begins)[at]; }
 };
@@ -64,40 +65,53 @@ __device__ void put_keys(const runs_keys<Key>& runs, const PutKeys& put, const r
   for (; at + 3 * lanes < room; at += 4 * lanes) {
     const Key keys[] = {key(at), key(at + lanes), key(at + 2 * lanes), key(at + 3 * lanes)};
     all_loads_first();
-    for (int k = 0; k < 4; ++k) put.put(found.row + at + k * lanes, keys[k]);
+    for (int k = 0; k < 4; ++k) put.put(found.row(at + k * lanes), keys[k]);
   }
 #pragma unroll 1
-  for (; at < room; at += lanes) put.put(found.row + at, key(at));
+  for (; at < room; at += lanes) put.put(found.row(at), key(at));
 }
 
-/// By a warp: the runs that end in a chunk's tile; writes the keys of those that begin there.
-template <class Key, class Put>
-__device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, const runs_chunks& chunks,
-                                  const memory_of_chunk& block, int tile, begins_of_tile& begins) {
-  const runs_mark before = block.before_tile(tile, chunks.first_key(blockIdx.x));
-  const int open = before.runs > 0 ? 1 : 0;  // the run that began before
-  const std::int64_t from = chunks.first_key(blockIdx.x) + tile * keys_of_tile;
-  runs_of_tile found{&begins, from, before.runs - open, open > 0 ? before.last : from, open, 0};
-  const bool is_last = runs.elements - from <= keys_of_tile;
+/// By a warp: where runs begin in a chunk's tile, and of how many, with the one that began before; without what is
+/// before its chunk.
+template <class Key>
+__device__ int find_begins(const runs_keys<Key>& runs, const runs_chunks& chunks, const memory_of_chunk& block,
+                           int tile, begins_of_tile& begins) {
+  const tile_place place(chunks, tile, runs.elements);
   std::uint32_t mine = begins_of_lane(block.begins + tile * words_of_tile);
-  if (lanes_where(mine != 0) == 0 && !is_last) return found;
+  if (lanes_where(mine != 0) == 0 && !place.is_last) return place.open();
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const sums_of_lanes sums = sum_lanes(__popc(mine));
-  for (int at = open + sums.before; mine != 0; mine &= mine - 1) {
+  for (int at = place.open() + sums.before; mine != 0; mine &= mine - 1) {
     begins[at++] =
         static_cast<std::uint16_t>(runs_of_tile::zero - 1 + lane * keys_of_lane + __ffs(static_cast<int>(mine)));
   }
-  found.count += sums.all;
+  const int count = place.open() + sums.all;
+  if (place.is_last && lane == 0) {
+    begins[count] = static_cast<std::uint16_t>(runs_of_tile::zero + (runs.elements - place.from));
+  }
+  return count;
+}
+
+/// By a warp, when what is before the tile is known: the runs that end in it; writes the keys of those that begin
+/// there.
+template <class Key, class Put>
+__device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, const runs_chunks& chunks,
+                                  memory_of_chunk& block, int tile, begins_of_tile& begins, int count) {
+  const runs_mark before = block.with(block.before_tile(tile), chunks.first_key(blockIdx.x));
+  const tile_place place(chunks, tile, runs.elements);
+  const open_run first{before.runs - place.open(), place.open() > 0 ? before.last : place.from};
   if (threadIdx.x % warp_size == 0) {
-    const std::int64_t place = runs_of_tile::zero + (found.begin - from);
-    begins[0] = static_cast<std::uint16_t>(place < 0 ? 0 : place);
-    if (is_last) begins[found.count] = static_cast<std::uint16_t>(runs_of_tile::zero + (runs.elements - from));
+    block.first[tile] = first;
+    if (place.from + block.first_of_tile[tile] - first.begin > keys_of_tile) block.has_long = 1;
+    const std::int64_t begin = runs_of_tile::zero + (first.begin - place.from);
+    begins[0] = static_cast<std::uint16_t>(begin < 0 ? 0 : begin);
   }
   __syncwarp();
-  const std::int64_t left = put.capacity - found.row;
+  runs_of_tile found{&begins, &block.first[tile], place.from, count, 0};
+  const std::int64_t left = put.capacity - first.row;
   const int room = left < 0 ? 0 : left < found.count ? static_cast<int>(left) : found.count;
-  put_keys(runs, put.keys, found, lane + open, room);
-  const int ended = found.count - (is_last ? 0 : 1);
+  put_keys(runs, put.keys, found, static_cast<int>(threadIdx.x % warp_size) + place.open(), room);
+  const int ended = found.count - (place.is_last ? 0 : 1);
   found.fitting = room < ended ? room : ended;
   return found;
 }
@@ -107,6 +121,7 @@ inline constexpr int run_of_lane = read_in_place.of_lane;
 /// Those of a tile, and those before it that its first run may have if a lane takes it.
 template <class T>
 struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
+  using value_type = T;
   static constexpr int before = run_of_lane;
   /// Of an element, counted from the tile's begin.
   static constexpr unsigned place(int k) { return staged_tile::staged_elements::place(before + k); }
@@ -152,13 +167,104 @@ struct values_of_tile<runs_functor<F, Key>> {
   using type = staged_tile<std::invoke_result_t<const F&, std::int64_t, std::int64_t>>;
 };
 
-template <class Runs>
+inline constexpr unsigned warps_of_runs = threads_of_runs / warp_size;
+
+template <class Runs, class Accumulator>
 struct memory_of_runs {
-  memory_of_chunk chunk;
-  begins_of_tile begins[threads_of_runs / warp_size];
   using staged = typename values_of_tile<Runs>::type;
-  staged values[threads_of_runs / warp_size];
+  struct tiles_of_warps {
+    begins_of_tile begins[warps_of_runs];
+    staged values[warps_of_runs];
+  };
+
+  memory_of_chunk chunk;
+  union {
+    tiles_of_warps tiles;
+    alignas(Accumulator) unsigned char of_long_runs[warps_of_runs * warp_size * sizeof(Accumulator)];
+  };
 };
+
+/// A tile's first run, as far as it goes in the tile.
+struct run_until {
+  std::int64_t row;
+  std::int64_t begin;
+  std::int64_t end;  ///< or the tile's, if it does not end there
+  bool ends;
+  std::int64_t piece;  ///< that ends in the tile and is not the run's last, if there is one
+
+  __device__ run_until(const runs_chunks& chunks, const memory_of_chunk& block, int tile, std::int64_t elements)
+      : row{block.first[tile].row}, begin{block.first[tile].begin} {
+    const tile_place place(chunks, tile, elements);
+    end = place.from + block.first_of_tile[tile];
+    ends = block.first_of_tile[tile] < keys_of_tile || place.is_last;
+    if (end > elements) end = elements;
+    piece = (place.from - begin - 1) / piece_of_run;
+  }
+  __device__ std::int64_t count() const { return end - begin; }
+  __device__ bool has_piece() const { return begin + (piece + 1) * piece_of_run < end; }
+  __device__ std::int64_t last_piece() const { return (count() - 1) / piece_of_run; }
+};
+
+/// A run of more elements, up to segment_of_warp, a block's warps take together: that is as fast where there are many
+/// of them, and faster where there are few.
+inline constexpr std::int64_t run_of_warp = segment_of_warp / 4;
+
+/// By a block, when its warps have done all shorter ones: the pieces of long runs that end in its chunk, and then the
+/// runs that do, whose other pieces are those of blocks before it.
+template <class Runs, class Composite, class Put>
+__device__ void reduce_long_runs(const Runs& runs, const Composite& c, const Put& put, const runs_chunks& chunks,
+                                 const memory_of_chunk& block, typename Composite::accumulator_type* memory) {
+  using accumulator = typename Composite::accumulator_type;
+  const unsigned lane = threadIdx.x % warp_size;
+  const auto run_of = [&](int tile) { return run_until(chunks, block, tile, runs.elements); };
+  __syncthreads();
+  if (block.has_long == 0) return;
+  bool has_piece = false;
+  bool ends = false;
+  bool is_of_warp = false;
+  if (static_cast<int>(lane) < chunks.tiles_in(blockIdx.x)) {
+    const run_until run = run_of(static_cast<int>(lane));
+    const bool fits = run.row < put.capacity;
+    has_piece = fits && run.has_piece();
+    ends = fits && run.ends && run.count() > run_of_warp;
+    is_of_warp = fits && run.ends && !ends && run.count() > keys_of_tile;
+  }
+  const std::uint32_t with_pieces = lanes_where(has_piece);
+  const std::uint32_t with_ends = lanes_where(ends);
+  int turn = 0;
+#pragma unroll 1
+  for (std::uint32_t some = lanes_where(is_of_warp); some != 0; some &= some - 1, ++turn) {
+    if (turn % static_cast<int>(warps_of_runs) != static_cast<int>(threadIdx.x / warp_size)) continue;
+    const run_until run = run_of(__ffs(static_cast<int>(some)) - 1);
+    reduce_by_warp(runs.row(run.row, run.begin, run.end), c, put.results);
+  }
+#pragma unroll 1
+  for (int joins = 0; joins < 2; ++joins) {
+#pragma unroll 1
+    for (std::uint32_t some = joins == 0 ? with_pieces : with_ends; some != 0; some &= some - 1) {
+      const run_until run = run_of(__ffs(static_cast<int>(some)) - 1);
+      const auto segment = runs.row(run.row, run.begin, run.end);
+      const std::int64_t piece = joins == 0 ? run.piece : run.last_piece();
+      const std::int64_t from = piece * piece_of_run;
+      const std::int64_t until = end_of_piece(from, piece_of_run, run.count());
+      const auto parts = static_cast<unsigned>((until - from - 1) / part_of_segment + 1);
+      accumulator value = c.identity();
+      __syncthreads();  // the memory is free
+      gather_by_team(segment, c, value, from, parts, threadIdx.x / warp_size, warps_of_runs, memory + lane);
+      if (threadIdx.x < warp_size) join_lanes(c, value, warp_size);
+      const watched_memory watched = chunks.of_pieces<accumulator>(run.begin);
+      if (joins == 0) {
+        if (threadIdx.x == 0) publish_partial(value, static_cast<unsigned>(piece), watched, block.launches);
+        continue;
+      }
+      if (piece > 0) {
+        const contributor self{static_cast<unsigned>(piece), static_cast<unsigned>(piece + 1)};
+        join_watched_pieces<index_source<decltype(segment)>>(c, value, memory, self, watched, block.launches);
+      }
+      if (threadIdx.x == 0) put.results.put(run.row, c.at(segment.place).result(value));
+    }
+  }
+}
 
 /// A run that a lane takes, of an array's elements, staged or not: one after the other in either case.
 template <class Values, class Runs, class Composite, class Put>
@@ -168,52 +274,78 @@ __device__ void reduce_short_run(const Values* staged, const Runs& runs, const r
   auto state = c.begin(value);
   const int begin = (*tile.begins)[at] - runs_of_tile::zero;
   if (staged != nullptr) {
+    int k = begin;
 #pragma unroll 1
-    for (int k = begin; k < begin + count; ++k) c.fold(state, staged->elements[Values::place(k)], tile.from + k);
+    for (; k + 3 < begin + count; k += 4) {
+      const auto element = [&](int step) { return staged->elements[Values::place(k + step)]; };
+      const typename Values::value_type four[] = {element(0), element(1), element(2), element(3)};
+      for (int step = 0; step < 4; ++step) c.fold(state, four[step], tile.from + k + step);
+    }
+#pragma unroll 1
+    for (; k < begin + count; ++k) c.fold(state, staged->elements[Values::place(k)], tile.from + k);
   } else {
 #pragma unroll 1
     for (int k = begin; k < begin + count; ++k) c.fold(state, runs.f(0, tile.from + k), tile.from + k);
   }
   c.finish(state, value);
-  put.put(tile.row + at, c.at(runs.place(tile.row + at)).result(value));
+  put.put(tile.row(at), c.at(runs.place(tile.row(at))).result(value));
 }
 
 /// How many blocks of a multiprocessor the compiler is to make room for; 0: that is its own affair. Of an array's small
-/// elements it takes 56 registers for what orders chunks, where the runs themselves need 40: 181 us instead of 172 for
-/// 2^26 floats in runs of 256, on an H200.
+/// elements it otherwise saves registers that it has, and folds between the loads of a long run: 173 us instead of 170
+/// for 2^26 floats in runs of 65,536, on an H200. With room for 5 it does so in shorter ones, too (191 us instead of
+/// 163 in runs of 4096).
 template <class Runs, class Composite>
 inline constexpr int blocks_of_chunks = gives_elements<typename Runs::functor_type> &&
                                                 is_of_small_elements<index_source<segment_row<const Runs&>>, Composite>
-                                            ? 5
+                                            ? 4
                                             : 0;
 
 /// A chunk a block, a tile of it a warp.
 template <class Runs, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Composite>))
     runs_by_warps_kernel(const Runs runs, const Composite c, const Put put, const runs_chunks chunks,
-                         const segments_list<typename Composite::accumulator_type> list,
                          const cuda_destination<std::int64_t> count) {
   wait_for_grid_before();
   constexpr bool stages = gives_elements<typename Runs::functor_type>;
   constexpr int runs_worth_it = keys_of_tile / run_of_lane;
-  auto& block = object_of_block<memory_of_runs<Runs>>();
-  if constexpr (stages) {
-    const std::int64_t from = chunks.first_key(blockIdx.x) + threadIdx.x / warp_size * keys_of_tile;
-    memory_of_runs<Runs>::staged::prefetch(runs.f, from, runs.elements);
-  }
-  mark_chunk<typename Runs::key_type>(runs, chunks, count, block.chunk);
+  using accumulator = typename Composite::accumulator_type;
+  using memory = memory_of_runs<Runs, accumulator>;
+  auto& block = object_of_block<memory>();
+  mark_chunk<typename Runs::key_type>(runs, chunks, block.chunk, [&] {
+    if constexpr (stages) {
+      const std::int64_t from = chunks.first_key(blockIdx.x) + threadIdx.x / warp_size * keys_of_tile;
+      memory::staged::prefetch(runs.f, from, runs.elements);
+    }
+  });
   const int tiles = chunks.tiles_in(blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const unsigned warp = threadIdx.x / warp_size;
+  bool is_numbered = false;
   const auto next_tile = [&] {
+    if (tiles <= static_cast<int>(warps_of_runs)) return tiles;
     return static_cast<int>(sum_in_warp(lane == 0 ? atomicAdd(&block.chunk.next, 1u) : 0u));
   };
-  for (int tile = next_tile(); tile < tiles; tile = next_tile()) {
-    const runs_of_tile found = find_runs(runs, put, chunks, block.chunk, tile, block.begins[warp]);
-    [[maybe_unused]] const bool is_staged = found.fitting >= runs_worth_it;
+  for (auto tile = static_cast<int>(warp);; tile = next_tile()) {
+    // What can be done while the blocks before tell what is in their chunks.
+    int begins = 0;
+    if (tile < tiles) begins = find_begins(runs, chunks, block.chunk, tile, block.tiles.begins[warp]);
+    [[maybe_unused]] const bool is_staged = begins >= runs_worth_it;
     if constexpr (stages) {
-      if (is_staged) block.values[warp].stage(runs.f, found.from, runs.elements);
+      const std::int64_t from = chunks.first_key(blockIdx.x) + tile * keys_of_tile;
+      if (is_staged) {
+        block.tiles.values[warp].stage(runs.f, from, runs.elements);
+      } else if (begins > 1) {
+        memory::staged::prefetch(runs.f, from, runs.elements);
+      }
     }
+    if (!is_numbered) {
+      if (warp == 0) ask_for_chunk(chunks, count, block.chunk);
+      __syncthreads();
+      is_numbered = true;
+    }
+    if (tile >= tiles) break;
+    const runs_of_tile found = find_runs(runs, put, chunks, block.chunk, tile, block.tiles.begins[warp], begins);
     __syncwarp();
     for (int base = 0; base < found.fitting; base += static_cast<int>(warp_size)) {
       const auto run_of = [&](int taken) { return found.run(runs, base + taken); };
@@ -221,27 +353,19 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       int length = mine < found.fitting ? found.count_of(mine) : -1;
       if constexpr (stages) {
         if (length >= 0 && length <= run_of_lane) {
-          reduce_short_run(is_staged ? &block.values[warp] : nullptr, runs, found, mine, length, c, put.results);
+          reduce_short_run(is_staged ? &block.tiles.values[warp] : nullptr, runs, found, mine, length, c, put.results);
           length = -1;
         }
         if (lanes_where(length >= 0) == 0) continue;
       }
       const auto run = run_of(length < 0 ? 0 : lane);
-      reduce_segments_of_warp<read_in_place>(run, run_of, length < 0 ? -1 : run.count(), c, put.results,
-                                             [&](int taken) { list_pieces(list, run_of(taken)); });
+      const bool is_mine = length >= 0 && run.count() <= keys_of_tile;
+      reduce_segments_of_warp<read_in_place>(run, run_of, is_mine ? run.count() : -1, c, put.results, [](int) {});
     }
     __syncwarp();  // the memory is the next tile's
   }
-}
-
-/// A piece of a long run a block.
-template <class Runs, class Composite, class Put>
-__global__ void __launch_bounds__(threads_of_runs, (blocks_of_pieces<Runs, Composite>))
-    long_runs_kernel(const Runs runs, const Composite c, const Put put,
-                     const segments_list<typename Composite::accumulator_type> list) {
-  wait_for_grid_before();
-  auto& block = object_of_block<memory_of_segments>();
-  reduce_listed_segments(runs, c, put.results, list, *list.count, block.is_last);
+  reduce_long_runs(runs, c, put, chunks, block.chunk, reinterpret_cast<accumulator*>(block.of_long_runs));
+  close_chunks(chunks, block.chunk.launches);
 }
 
 struct memory_of_tile {
@@ -259,11 +383,14 @@ __global__ void __launch_bounds__(512)
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   auto& memory = object_of_block<memory_of_tile>();
-  mark_chunk<typename Runs::key_type>(runs, chunks, count, memory.chunk);
+  mark_chunk<typename Runs::key_type>(runs, chunks, memory.chunk, [] {});
+  if (threadIdx.x < warp_size) ask_for_chunk(chunks, count, memory.chunk);
+  __syncthreads();
   const int tiles = chunks.tiles_in(blockIdx.x);
   for (int tile = 0; tile < tiles; ++tile) {
     if (threadIdx.x < warp_size) {
-      const runs_of_tile found = find_runs(runs, put, chunks, memory.chunk, tile, memory.begins);
+      const int begins = find_begins(runs, chunks, memory.chunk, tile, memory.begins);
+      const runs_of_tile found = find_runs(runs, put, chunks, memory.chunk, tile, memory.begins, begins);
       if (threadIdx.x == 0) memory.found = found;
     }
     __syncthreads();
@@ -274,6 +401,7 @@ __global__ void __launch_bounds__(512)
     }
     __syncthreads();
   }
+  close_chunks(chunks, memory.chunk.launches);
 }
 
 }  // namespace fanin::detail

@@ -16,6 +16,7 @@
 #include <fanin/device/block.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
+#include <fanin/device/word_ahead.cuh>
 
 /// Where runs begin: a block marks in its memory with which keys of a chunk runs begin, and asks the chunks before it
 /// how many there were and where the last of them began.
@@ -26,8 +27,10 @@ inline constexpr int keys_of_tile = 512;
 inline constexpr unsigned threads_of_runs = 256;
 inline constexpr int words_of_tile = keys_of_tile / static_cast<int>(warp_size);
 static_assert(words_of_tile <= static_cast<int>(warp_size));
+/// A run of more elements is cut into pieces of so many.
+inline constexpr std::int64_t piece_of_run = segment_of_warp;
 /// Tiles that a block takes at once, at most: a chunk. A lane a tile adds them up.
-inline constexpr int most_tiles_of_chunk = static_cast<int>(warp_size);
+inline constexpr int most_tiles_of_chunk = 16;
 
 /// How many runs begin in some keys, and where the last of them does.
 struct runs_mark {
@@ -36,10 +39,16 @@ struct runs_mark {
 };
 inline constexpr std::int64_t no_run = -1;
 
-/// The same of a tile, counted from its chunk's begin; then, of what is before it in its chunk.
+/// The same of a tile, counted from its chunk's begin.
 struct tile_mark {
-  int runs;
-  int last;
+  std::uint16_t runs;
+  std::uint16_t behind_last;  ///< the place behind that where the last one begins; 0: there is none
+};
+
+/// The run that is open where a tile begins; the first of all, where the keys do.
+struct open_run {
+  std::int64_t row;
+  std::int64_t begin;
 };
 
 /// What the launch shares, whose blocks have a chunk each. A chunk tells what is in it, and the last of so many what is
@@ -50,15 +59,22 @@ struct runs_chunks {
   static constexpr unsigned asked_by_lane = 4;
   static constexpr unsigned asked = asked_by_lane * warp_size;
 
-  watched_memory watched;  ///< a unit a chunk, and one for each so many of them
-  unsigned* listed;        ///< how many pieces of long runs: 0 before a chunk is numbered
+  watched_memory watched;  ///< a unit a chunk, and one for each so many of them; then those of pieces
   std::int64_t tiles;
   unsigned count;
   int tiles_of_chunk;
 
   static constexpr std::size_t units(std::size_t chunks) { return chunks + chunks / asked; }
+  /// For the pieces of long runs of so many keys: that many partial results.
+  static constexpr std::int64_t pieces(std::int64_t keys) { return keys / piece_of_run; }
   __device__ tagged_unit* of_chunk(unsigned chunk) const { return watched.units + chunk; }
   __device__ tagged_unit* of_all_until(unsigned chunk) const { return watched.units + count + chunk / asked; }
+  /// Where the pieces of a long run are handed over: each is that of the keys among which it begins.
+  template <class Accumulator>
+  __device__ watched_memory of_pieces(std::int64_t begin) const {
+    const std::int64_t at = begin / piece_of_run * tagged_units(sizeof(Accumulator));
+    return {watched.units + units(count) + at, 0, watched.launches};
+  }
 
   __device__ std::int64_t first_tile(unsigned chunk) const { return static_cast<std::int64_t>(chunk) * tiles_of_chunk; }
   __device__ std::int64_t first_key(unsigned chunk) const { return first_tile(chunk) * keys_of_tile; }
@@ -68,25 +84,47 @@ struct runs_chunks {
   }
 };
 
+/// A tile of the block's chunk among all keys.
+struct tile_place {
+  std::int64_t from;
+  bool is_last;
+
+  __device__ tile_place(const runs_chunks& chunks, int tile, std::int64_t keys)
+      : from{chunks.first_key(blockIdx.x) + tile * keys_of_tile}, is_last{keys - from <= keys_of_tile} {}
+  /// Of runs that began before: none, where all keys begin.
+  __device__ int open() const { return from > 0 ? 1 : 0; }
+};
+
 /// In a block's memory.
 struct memory_of_chunk {
   std::uint32_t begins[most_tiles_of_chunk * words_of_tile];  ///< a bit for each key with which a run begins
   tile_mark of_tile[most_tiles_of_chunk];
-  runs_mark before;  ///< of all chunks before
-  unsigned next;     ///< tile that no warp has taken
+  int first_of_tile[most_tiles_of_chunk];  ///< key of a tile with which a run begins, or keys_of_tile
+  open_run first[most_tiles_of_chunk];     ///< of each tile's runs
+  runs_mark before;                        ///< of all chunks before
+  word_ahead launches_ahead;
+  std::uint32_t launches;  ///< before this one
+  unsigned next;           ///< tile that no warp has taken
+  unsigned has_long;       ///< whether runs of a tile are left to the block
 
-  /// Of all keys before a tile, in a chunk that begins at `begin`.
-  __device__ runs_mark before_tile(int tile, std::int64_t begin) const {
-    const tile_mark mark = of_tile[tile];
-    return {before.runs + mark.runs, mark.last < 0 ? before.last : begin + mark.last};
+  /// By a warp: of the tiles before one.
+  __device__ tile_mark before_tile(int tile) const {
+    const auto lane = static_cast<int>(threadIdx.x % warp_size);
+    const tile_mark mark = lane < tile ? of_tile[lane] : tile_mark{};
+    return {static_cast<std::uint16_t>(sum_in_warp(std::uint32_t{mark.runs})),
+            static_cast<std::uint16_t>(most_in_warp(std::uint32_t{mark.behind_last}))};
+  }
+  /// Of all keys before a tile, in a chunk that begins at `begin`, of which so much is before the tile.
+  __device__ runs_mark with(const tile_mark& mark, std::int64_t begin) const {
+    return {before.runs + mark.runs, mark.behind_last == 0 ? before.last : begin + mark.behind_last - 1};
   }
 };
 
 /// By a warp: marks with which keys of some rounds of a tile runs begin, a key a lane in each; all of them are in
 /// flight at once. `mine` is the first one's place; IsInner says that there are keys before and behind the tile.
-template <bool IsInner, class Key, int... K>
+template <bool IsInner, class Key, class Meanwhile, int... K>
 __device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::uint32_t* begins,
-                            std::integer_sequence<int, K...>) {
+                            const Meanwhile& meanwhile, std::integer_sequence<int, K...>) {
   constexpr auto lanes = static_cast<int>(warp_size);
   const std::int64_t left = runs.elements - mine;  // may be below 1
   const Key* const from = runs.keys + mine;
@@ -96,12 +134,25 @@ __device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::
     const bool is_there = k * lanes < left && mine + k * lanes >= step;
     return is_there ? from[k * lanes - step] : runs.keys[0];
   };
+  // Numbers come from the lane before, which takes half the loads, and registers for other things that are in flight.
+  constexpr bool are_passed_on = std::is_arithmetic_v<Key>;
   const Key here[] = {load(K, 0)...};
-  const Key before[] = {load(K, 1)...};
+  const Key before[] = {load(are_passed_on ? 0 : K, 1)...};
+  meanwhile();
   all_loads_first();
+  const auto is_new = [&](int k) {
+    if constexpr (are_passed_on) {
+      const int lane = static_cast<int>(threadIdx.x % warp_size);
+      const Key passed = of_lane(k > 0 && lane == lanes - 1 ? here[k - 1] : here[k], (lane - 1) & (lanes - 1));
+      return !runs.are_equal(k == 0 && lane == 0 ? before[0] : passed, here[k]);
+    } else {
+      return !runs.are_equal(before[k], here[k]);
+    }
+  };
   const auto begins_at = [&](int k) {
-    if constexpr (IsInner) return !runs.are_equal(before[k], here[k]);
-    return k * lanes < left && (mine + k * lanes == 0 || !runs.are_equal(before[k], here[k]));
+    const bool differs = is_new(k);
+    if constexpr (IsInner) return differs;
+    return k * lanes < left && (mine + k * lanes == 0 || differs);
   };
   const std::uint32_t words[] = {lanes_where(begins_at(K))...};
   if (threadIdx.x % warp_size == 0) ((begins[K] = words[K]), ...);
@@ -120,14 +171,15 @@ __device__ inline std::uint32_t begins_of_lane(const std::uint32_t* begins) {
 }
 
 /// By a warp: marks with which keys of a tile runs begin, from place `base` of the chunk on.
-template <class Key>
-__device__ tile_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, int base, std::uint32_t* begins) {
+template <class Key, class Meanwhile>
+__device__ tile_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, int base, std::uint32_t* begins,
+                               int& first, const Meanwhile& meanwhile) {
   constexpr auto lanes = static_cast<int>(warp_size);
   const std::int64_t from = tile * keys_of_tile;
   const auto rounds = [&]<bool IsInner>(std::bool_constant<IsInner>) {
 #pragma unroll 1
     for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
-      mark_rounds<IsInner>(runs, from + round * lanes + threadIdx.x % warp_size, begins + round,
+      mark_rounds<IsInner>(runs, from + round * lanes + threadIdx.x % warp_size, begins + round, meanwhile,
                            std::make_integer_sequence<int, keys_in_flight<Key>>{});
     }
   };
@@ -141,35 +193,17 @@ __device__ tile_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, in
   const std::uint32_t with_some = lanes_where(mine != 0);
   const int lane = lanes - 1 - __clz(static_cast<int>(with_some));  // the last one
   const int place = lane * keys_of_lane + 31 - __clz(static_cast<int>(of_lane(mine, lane & (lanes - 1))));
-  return {static_cast<int>(sum_in_warp(static_cast<std::uint32_t>(__popc(mine)))),
-          with_some == 0 ? static_cast<int>(no_run) : base + place};
-}
-
-/// By a warp: gives each of `count` marks what those before it make. What all of them do.
-__device__ inline tile_mark scan_marks(tile_mark* marks, int count) {
-  constexpr auto lanes = static_cast<int>(warp_size);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  constexpr tile_mark nothing{0, static_cast<int>(no_run)};
-  tile_mark all = lane < count ? marks[lane] : nothing;
-  const auto of_lane_before = [&](int step) {
-    const int other = (lane - step) & (lanes - 1);
-    const tile_mark mark{of_lane(all.runs, other), of_lane(all.last, other)};
-    return lane < step ? nothing : mark;
-  };
-  for (int step = 1; step < lanes; step *= 2) {
-    const tile_mark before = of_lane_before(step);
-    all = {before.runs + all.runs, all.last < 0 ? before.last : all.last};
+  if (with_some == 0 && threadIdx.x % warp_size == 0) first = keys_of_tile;
+  if (threadIdx.x % warp_size == static_cast<unsigned>(__ffs(static_cast<int>(with_some)) - 1)) {
+    first = static_cast<int>(threadIdx.x % warp_size) * keys_of_lane + __ffs(static_cast<int>(mine)) - 1;
   }
-  const tile_mark before = of_lane_before(1);
-  if (lane < count) marks[lane] = before;
-  return {of_lane(all.runs, lanes - 1), of_lane(all.last, lanes - 1)};
+  return {static_cast<std::uint16_t>(sum_in_warp(static_cast<std::uint32_t>(__popc(mine)))),
+          static_cast<std::uint16_t>(with_some == 0 ? 0 : base + place + 1)};
 }
 
-/// What is in a chunk as it is told to those behind it; and, told once more where somebody waits for that, that it has
-/// asked.
-__device__ inline tagged_unit unit_of(const tile_mark& mark, bool has_asked, std::uint32_t launches) {
-  const std::uint32_t words[] = {static_cast<std::uint32_t>(mark.runs), static_cast<std::uint32_t>(mark.last + 1),
-                                 has_asked ? 1u : 0u};
+/// What is in a chunk as it is told to those behind it.
+__device__ inline tagged_unit unit_of(const tile_mark& mark, std::uint32_t launches) {
+  const std::uint32_t words[] = {mark.runs, mark.behind_last, 0};
   return make_unit(words, launches);
 }
 /// What is in all chunks until one: numbers of 48 bits.
@@ -227,72 +261,78 @@ __device__ inline runs_mark ask_before(const runs_chunks& chunks, unsigned chunk
   return {before.runs + runs, last == 0 ? before.last : chunks.first_key(first) + last - 1};
 }
 
-/// By the last chunk's warp, when it knows what is before: opens the units to the next launch. All blocks have read how
-/// many launches there were, since all have told by it what is in their chunks. When the tags are used up, units are
-/// cleared, of which none is needed any more when all have asked.
-__device__ inline void close_chunks(const runs_chunks& chunks, unsigned last, std::uint32_t launches) {
-  const unsigned lane = threadIdx.x % warp_size;
+/// By a block: finds where runs begin in its chunk, and tells the blocks behind it. A barrier. `meanwhile()` is called
+/// while each warp's first keys come.
+template <class Key, class Meanwhile>
+__device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks, memory_of_chunk& block,
+                           const Meanwhile& meanwhile) {
+  if (threadIdx.x == 0) block.launches_ahead.load(chunks.watched.launches);
+  const int tiles = chunks.tiles_in(blockIdx.x);
+  for (int at = static_cast<int>(threadIdx.x / warp_size); at < tiles; at += static_cast<int>(blockDim.x / warp_size)) {
+    const tile_mark mark = mark_tile(runs, chunks.first_tile(blockIdx.x) + at, at * keys_of_tile,
+                                     block.begins + at * words_of_tile, block.first_of_tile[at], [&] {
+                                       if (chunks.tiles_of_chunk <= static_cast<int>(blockDim.x / warp_size))
+                                         meanwhile();
+                                     });
+    if (threadIdx.x % warp_size == 0) block.of_tile[at] = mark;
+  }
+  if (threadIdx.x == 0) {
+    block.launches = block.launches_ahead.when_loaded();
+    block.next = blockDim.x / warp_size;
+    block.has_long = 0;
+  }
+  __syncthreads();
+  if (threadIdx.x >= warp_size) return;
+  const tile_mark own = block.before_tile(tiles);
+  if (threadIdx.x == 0) store_unit(chunks.of_chunk(blockIdx.x), unit_of(own, block.launches));
+}
+
+/// By a warp: what is before the chunk. The last one tells how many runs there are.
+__device__ inline void ask_for_chunk(const runs_chunks& chunks, const cuda_destination<std::int64_t>& count,
+                                     memory_of_chunk& block) {
+  const unsigned chunk = blockIdx.x;
+  const std::uint32_t launches = block.launches;
+  const tile_mark own = block.before_tile(chunks.tiles_in(chunk));
+  const runs_mark before = ask_before(chunks, chunk, launches);
+  if (threadIdx.x % warp_size != 0) return;
+  block.before = before;
+  const runs_mark all = block.with(own, chunks.first_key(chunk));
+  if (chunk % runs_chunks::asked == runs_chunks::asked - 1) {
+    store_unit(chunks.of_all_until(chunk), unit_of(all, launches));
+  }
+  if (chunk == chunks.count - 1) count.deliver(all.runs);
+}
+
+/// By a block that has nothing to do any more: the last one opens the units to the next launch. All have read how many
+/// launches there were, since all have told by it what is in their chunks. When the tags are used up it waits for all
+/// others, and clears the units, of which none is needed any more then.
+__device__ inline void close_chunks(const runs_chunks& chunks, std::uint32_t launches) {
+  const unsigned last = chunks.count - 1;
+  const bool is_last = blockIdx.x == last;
   if (launches + 1 == is_published) {
-    for (unsigned k = lane; k < last; k += warp_size) {
+    __syncthreads();
+    if (!is_last) {
+      if (threadIdx.x != 0) return;
+      __threadfence();  // nothing that was told or cleared arrives behind what clears it
+      tagged_unit unit = load_unit(chunks.of_chunk(blockIdx.x));
+      unit.payload[2] ^= 1;
+      unit.tag ^= 1;
+      store_unit(chunks.of_chunk(blockIdx.x), unit);
+      return;
+    }
+    for (unsigned k = threadIdx.x; k < last; k += blockDim.x) {
       tagged_unit unit;
       do {
         unit = load_unit(chunks.of_chunk(k));
       } while (!is_of_launch(unit, launches) || unit.payload[2] == 0);
     }
     __threadfence();
-    __syncwarp();
+    __syncthreads();
     auto* const words = reinterpret_cast<std::uint32_t*>(chunks.watched.units);
-    for (std::size_t k = lane; k < chunks.watched.bytes / 4; k += warp_size) words[k] = 0;
+    for (std::size_t k = threadIdx.x; k < chunks.watched.bytes / 4; k += blockDim.x) words[k] = 0;
     launches = ~0u;
   }
-  if (lane == 0) *chunks.watched.launches = launches + 1;
-}
-
-/// By a warp: what is before each tile of a chunk, from marks of the tiles themselves. The last chunk tells how many
-/// runs there are.
-__device__ inline void number_tiles(const runs_chunks& chunks, unsigned chunk, std::uint32_t launches,
-                                    const cuda_destination<std::int64_t>& count, memory_of_chunk& block) {
-  const tile_mark own = scan_marks(block.of_tile, chunks.tiles_in(chunk));
-  const bool tells = threadIdx.x % warp_size == 0;
-  if (tells) {
-    if (chunk == 0) {
-      *chunks.listed = 0;
-      __threadfence();
-    }
-    store_unit(chunks.of_chunk(chunk), unit_of(own, false, launches));
-  }
-  const runs_mark before = ask_before(chunks, chunk, launches);
-  const bool is_last = chunk == chunks.count - 1;
-  if (tells) {
-    const runs_mark all{before.runs + own.runs, own.last < 0 ? before.last : chunks.first_key(chunk) + own.last};
-    if (chunk % runs_chunks::asked == runs_chunks::asked - 1) {
-      store_unit(chunks.of_all_until(chunk), unit_of(all, launches));
-    }
-    if (launches + 1 == is_published) {
-      __threadfence();  // nothing that was told arrives behind what clears it
-      store_unit(chunks.of_chunk(chunk), unit_of(own, true, launches));
-    }
-    block.before = before;
-    if (is_last) count.deliver(all.runs);
-  }
-  if (is_last) close_chunks(chunks, chunk, launches);
-}
-
-/// By a block: finds where runs begin in its chunk. Two barriers.
-template <class Key>
-__device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks,
-                           const cuda_destination<std::int64_t>& count, memory_of_chunk& block) {
-  const std::uint32_t launches = launches_before(chunks.watched);
-  if (threadIdx.x == 0) block.next = 0;
-  const int tiles = chunks.tiles_in(blockIdx.x);
-  for (int at = static_cast<int>(threadIdx.x / warp_size); at < tiles; at += static_cast<int>(blockDim.x / warp_size)) {
-    const tile_mark mark =
-        mark_tile(runs, chunks.first_tile(blockIdx.x) + at, at * keys_of_tile, block.begins + at * words_of_tile);
-    if (threadIdx.x % warp_size == 0) block.of_tile[at] = mark;
-  }
-  __syncthreads();
-  if (threadIdx.x < warp_size) number_tiles(chunks, blockIdx.x, launches, count, block);
-  __syncthreads();
+  if (is_last && threadIdx.x == 0) *chunks.watched.launches = launches + 1;
 }
 
 }  // namespace fanin::detail

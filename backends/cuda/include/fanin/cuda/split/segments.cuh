@@ -27,6 +27,7 @@ namespace fanin::detail {
 inline constexpr std::int64_t segment_of_warp = 4096;
 /// Of which the warp's lanes join one part after the other; a block, which has so many warps, a part each.
 inline constexpr std::int64_t part_of_segment = segment_of_warp / 8;
+inline constexpr unsigned parts_of_segment = static_cast<unsigned>(segment_of_warp / part_of_segment);
 inline constexpr std::int64_t most_pieces_of_segment = 1024;
 inline constexpr std::int64_t least_piece_of_segment = 16'384;
 
@@ -96,13 +97,13 @@ __device__ void gather_part(const Row& segment, const Composite& c, typename Com
 template <class Row, class Composite>
 __device__ void gather_parts(const Row& segment, const Composite& c, typename Composite::accumulator_type& value) {
   constexpr int in_flight = elements_of_segment_in_flight<Row, 8>;
-  constexpr std::int64_t step = warp_size;
+  constexpr int step = warp_size;
   static_assert(part_of_segment % (in_flight * step) == 0);
-  const std::int64_t count = segment.count();
+  const auto count = static_cast<int>(segment.count());
   const auto source = source_of_row(segment);
   typename Composite::accumulator_type of_part = c.identity();
   auto state = c.begin(of_part);
-  std::int64_t mine = threadIdx.x % warp_size;
+  auto mine = static_cast<int>(threadIdx.x % warp_size);
 #pragma unroll 1
   while (count - mine > (in_flight - 1) * step) {
     accumulate_together<in_flight>(source, c, state, mine, step);
@@ -118,6 +119,34 @@ __device__ void gather_parts(const Row& segment, const Composite& c, typename Co
   gather_rest<in_flight>(source, c, state, 0, mine, step, count);
   c.finish(state, of_part);
   c.join(value, of_part);
+}
+
+/// By a team of a block's warps: up to 8 parts of a segment, from `from` on, of which each warp gathers its share. The
+/// lanes of the first one have what gather_parts gives. `of_part` is memory for a lane's accumulator of each part. One
+/// barrier of the block.
+template <class Row, class Composite>
+__device__ void gather_by_team(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
+                               std::int64_t from, unsigned parts, unsigned warp, unsigned warps,
+                               typename Composite::accumulator_type* of_part) {
+  using accumulator = typename Composite::accumulator_type;
+  accumulator first = c.identity();
+#pragma unroll 1
+  for (unsigned part = warp; part < parts; part += warps) {
+    accumulator gathered = c.identity();
+    gather_part(segment, c, gathered, from + part * part_of_segment);
+    if (part == 0) {
+      first = gathered;
+    } else {
+      of_part[part * warp_size] = gathered;
+    }
+  }
+  __syncthreads();
+  if (warp != 0 || parts == 0) return;
+  c.join(value, first);
+#pragma unroll
+  for (unsigned part = 1; part < parts_of_segment; ++part) {
+    if (part < parts) c.join(value, of_part[part * warp_size]);
+  }
 }
 
 /// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).

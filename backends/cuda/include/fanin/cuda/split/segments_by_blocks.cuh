@@ -31,9 +31,6 @@ struct segments_share {
   unsigned* arrived;      ///< of segments, how many pieces are there; 0 before and after
 };
 
-/// Parts of a segment that a warp can do.
-inline constexpr unsigned parts_of_segment = static_cast<unsigned>(segment_of_warp / part_of_segment);
-
 /// Teams of a block have memory for each part of a segment, a lane's accumulator: how many warps are a team at least,
 /// if they are several, and how much memory that is.
 template <class Accumulator>
@@ -65,26 +62,10 @@ __device__ void reduce_by_teams(const Row& segment, bool has_one, unsigned log_w
   auto* const of_part = reinterpret_cast<accumulator*>(memory_of_launch()) + team * parts_of_segment * warp_size + lane;
   const auto count = has_one ? static_cast<unsigned>(segment.count()) : 0u;
   const unsigned parts = count > classes.of_group ? (count - 1) / static_cast<unsigned>(part_of_segment) + 1 : 0;
-  accumulator first = c.identity();
-#pragma unroll 1
-  for (unsigned part = warp; part < parts; part += warps) {
-    accumulator value = c.identity();
-    gather_part(segment, c, value, part * part_of_segment);
-    if (part == 0) {
-      first = value;
-    } else {
-      of_part[part * warp_size] = value;
-    }
-  }
-  __syncthreads();
+  accumulator value = c.identity();
+  gather_by_team(segment, c, value, 0, parts, warp, warps, of_part);
   if (warp != 0 || !has_one) return;
   if (parts == 0) return reduce_segment_by_warp(segment, c, put);
-  accumulator value = c.identity();
-  c.join(value, first);
-#pragma unroll
-  for (unsigned part = 1; part < parts_of_segment; ++part) {
-    if (part < parts) c.join(value, of_part[part * warp_size]);
-  }
   join_lanes(c, value, warp_size);
   if (lane == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
