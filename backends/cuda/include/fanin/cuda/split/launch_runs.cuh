@@ -15,7 +15,7 @@
 #include <fanin/device/kernel_pointer.cuh>
 #include <fanin/pending.hpp>
 
-/// The launches of a call over runs.
+/// The launch of a call over runs.
 namespace fanin::detail {
 
 /// Chunks of so many keys for blocks of a launch, and what they hand each other.

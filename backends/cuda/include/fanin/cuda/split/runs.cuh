@@ -311,6 +311,7 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
   constexpr int runs_worth_it = keys_of_tile / run_of_lane;
   using accumulator = typename Composite::accumulator_type;
   using memory = memory_of_runs<Runs, accumulator>;
+  static_assert(sizeof(memory) <= 48 * 1024, "fanin: what a block may have without asking for it");
   auto& block = object_of_block<memory>();
   mark_chunk<typename Runs::key_type>(runs, chunks, block.chunk, [&] {
     if constexpr (stages) {

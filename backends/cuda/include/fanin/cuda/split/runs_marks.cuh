@@ -135,7 +135,8 @@ __device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::
     return is_there ? from[k * lanes - step] : runs.keys[0];
   };
   // Numbers come from the lane before, which takes half the loads, and registers for other things that are in flight.
-  constexpr bool are_passed_on = std::is_arithmetic_v<Key>;
+  constexpr bool are_passed_on =
+      std::is_same_v<Key, float> || std::is_same_v<Key, double> || (std::is_integral_v<Key> && sizeof(Key) <= 8);
   const Key here[] = {load(K, 0)...};
   const Key before[] = {load(are_passed_on ? 0 : K, 1)...};
   meanwhile();
