@@ -153,7 +153,7 @@ TYPED_TEST(runs, of_every_length) {
 TYPED_TEST(runs, keys_that_are_numbers) {
   using exec_type = typename TypeParam::exec_type;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> host{nan, nan, 0.0, -0.0, 1, 1, nan, 1, -0.0, 0.0, 0.0, nan};
+  const std::vector<double> host{nan, nan, 0.0, -0.0, 1.5, 1.5, nan, -1.25, -0.0, 0.0, 0.0, nan};
   std::vector<std::int64_t> numbers(host.size());
   for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = std::int64_t{1} << k;
   placed<double, exec_type> keys(this->exec(), host);
@@ -165,7 +165,7 @@ TYPED_TEST(runs, keys_that_are_numbers) {
   synchronize(this->exec());
   ASSERT_EQ(count, 8);
   const std::vector<double> got = to_keys.host();
-  const std::vector<double> expected{nan, nan, 0.0, 1, nan, 1, -0.0, nan};
+  const std::vector<double> expected{nan, nan, 0.0, 1.5, nan, -1.25, -0.0, nan};
   for (std::size_t r = 0; r < expected.size(); ++r) {
     EXPECT_TRUE(std::isnan(expected[r]) ? std::isnan(got[r]) : is_same(got[r], expected[r])) << r << ": " << got[r];
   }

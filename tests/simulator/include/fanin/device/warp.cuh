@@ -31,12 +31,15 @@ inline std::uint32_t lanes_where(bool holds, simulator::place here = simulator::
 
 template <class Number>
 Number of_lane(Number value, int from, simulator::place here = simulator::place::current()) {
-  auto rest = static_cast<std::uint64_t>(value);
+  static_assert(sizeof(Number) <= sizeof(std::uint64_t));
+  std::uint64_t rest = 0;
+  std::memcpy(&rest, &value, sizeof(Number));
   std::uint64_t got = 0;
   for (unsigned bits = 0; bits < 8 * sizeof(Number); bits += 32, rest >>= 32) {
     got |= std::uint64_t{simulator::lanes_meet("of_lane", static_cast<std::uint32_t>(rest), here)[from]} << bits;
   }
-  return static_cast<Number>(got);
+  std::memcpy(&value, &got, sizeof(Number));
+  return value;
 }
 
 template <class T>

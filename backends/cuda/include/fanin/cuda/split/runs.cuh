@@ -102,7 +102,7 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
   const open_run first{before.runs - place.open(), place.open() > 0 ? before.last : place.from};
   if (threadIdx.x % warp_size == 0) {
     block.first[tile] = first;
-    if (place.from + block.first_of_tile[tile] - first.begin > keys_of_tile) block.has_long = 1;
+    block.is_long[tile] = place.from + block.first_of_tile[tile] - first.begin > keys_of_tile;
     const std::int64_t begin = runs_of_tile::zero + (first.begin - place.from);
     begins[0] = static_cast<std::uint16_t>(begin < 0 ? 0 : begin);
   }
@@ -218,11 +218,12 @@ __device__ void reduce_long_runs(const Runs& runs, const Composite& c, const Put
   const unsigned lane = threadIdx.x % warp_size;
   const auto run_of = [&](int tile) { return run_until(chunks, block, tile, runs.elements); };
   __syncthreads();
-  if (block.has_long == 0) return;
+  const bool is_long = static_cast<int>(lane) < chunks.tiles_in(blockIdx.x) && block.is_long[lane];
+  if (lanes_where(is_long) == 0) return;
   bool has_piece = false;
   bool ends = false;
   bool is_of_warp = false;
-  if (static_cast<int>(lane) < chunks.tiles_in(blockIdx.x)) {
+  if (is_long) {
     const run_until run = run_of(static_cast<int>(lane));
     const bool fits = run.row < put.capacity;
     has_piece = fits && run.has_piece();

@@ -103,9 +103,9 @@ struct memory_of_chunk {
   open_run first[most_tiles_of_chunk];     ///< of each tile's runs
   runs_mark before;                        ///< of all chunks before
   word_ahead launches_ahead;
-  std::uint32_t launches;  ///< before this one
-  unsigned next;           ///< tile that no warp has taken
-  unsigned has_long;       ///< whether runs of a tile are left to the block
+  std::uint32_t launches;             ///< before this one
+  unsigned next;                      ///< tile that no warp has taken
+  bool is_long[most_tiles_of_chunk];  ///< whether a tile's first run may be longer than a tile
 
   /// By a warp: of the tiles before one.
   __device__ tile_mark before_tile(int tile) const {
@@ -280,7 +280,6 @@ __device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks
   if (threadIdx.x == 0) {
     block.launches = block.launches_ahead.when_loaded();
     block.next = blockDim.x / warp_size;
-    block.has_long = 0;
   }
   __syncthreads();
   if (threadIdx.x >= warp_size) return;
