@@ -207,7 +207,9 @@ void __tsan_on_report(void* report) {
   }
   ++simulator::races;
 }
-const char* __tsan_default_suppressions() { return "race:fanin::detail::close_launch"; }
+const char* __tsan_default_suppressions() {
+  return "race:fanin::detail::close_launch\nrace:fanin::detail::close_chunks";
+}
 // One that is known does not hide the next.
 const char* __tsan_default_options() {
   return "suppress_equal_stacks=0:suppress_equal_addresses=0:report_thread_leaks=0:exitcode=0";
