@@ -106,6 +106,15 @@ TEST(indices, values_of_md_range) {
   }
 }
 
+/// Counts how often a result was finished.
+struct counts_results {
+  std::int32_t* calls;
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t sum, std::int64_t row) const {
+    ++calls[row];
+    return sum;
+  }
+};
+
 /// Rows and columns in one tile or several, of one piece or many, which blocks of the same launch join or of another;
 /// and counters that are 0 again, for a call that counts with them, too. The least, beside the sum, tells zeros that
 /// are no piece.
@@ -120,9 +129,15 @@ TEST(tiles, join_their_pieces) {
     std::int64_t m;
     int multiprocessors;
   };
-  // Of 100 columns 30 pieces, 15 a thread, and 48; of rows 4, and 70, which are more than a warp waits for.
-  for (const auto& [n, m, multiprocessors] :
-       {shape{3'001, 2, 24}, {1'600, 100, 15}, {1'600, 100, 24}, {2, 17'000, 24}, {2, 290'000, 40}}) {
+  // Of 100 columns 30 pieces, 15 a thread, and 48; of 300, in three tiles, some of each; of rows 4, and 70, which are
+  // more than a warp waits for.
+  for (const auto& [n, m, multiprocessors] : {shape{3'001, 2, 24},
+                                              {1'600, 100, 15},
+                                              {1'600, 100, 24},
+                                              {1'600, 300, 24},
+
+                                              {2, 17'000, 24},
+                                              {2, 290'000, 40}}) {
     simulator::schedule how(static_cast<std::uint64_t>(n));
     how.multiprocessors = multiprocessors;
     simulator::begin(how);
@@ -137,6 +152,12 @@ TEST(tiles, join_their_pieces) {
       reduce(of_rows, fanin::rows(gpu, n, m));
       reduce(of_columns, fanin::columns(gpu, n, m));
       EXPECT_EQ(fanin::parallel_reduce(fanin::range(gpu.with<by_tickets>(), n), index_itself{}, sum), n * (n - 1) / 2);
+      std::vector<std::int64_t> sums(static_cast<std::size_t>(m));
+      std::vector<std::int32_t> calls(static_cast<std::size_t>(m), 0);
+      fanin::parallel_reduce_into(sums.data(), fanin::columns(gpu, n, m), value_at_indices<2>{},
+                                  fanin::finished(counts_results{calls.data()}, sum));
+      gpu.synchronize();
+      EXPECT_EQ(calls, std::vector<std::int32_t>(static_cast<std::size_t>(m), 1));
       for (std::int64_t i = 0; i < n; ++i) {
         EXPECT_EQ(of_rows[static_cast<std::size_t>(i)], (both{1'000 * i * m + m * (m - 1) / 2, 1'000 * i}))
             << "row " << i;
