@@ -27,10 +27,12 @@ inline constexpr int keys_of_tile = 512;
 inline constexpr unsigned threads_of_runs = 256;
 inline constexpr int words_of_tile = keys_of_tile / static_cast<int>(warp_size);
 static_assert(words_of_tile <= static_cast<int>(warp_size));
-/// A run of more elements is cut into pieces of so many.
+/// A run of more elements is cut into pieces of so many, of which no two end in one tile.
 inline constexpr std::int64_t piece_of_run = segment_of_warp;
-/// Tiles that a block takes at once, at most: a chunk. A lane a tile adds them up.
+static_assert(piece_of_run >= keys_of_tile);
+/// Tiles that a block takes at once, at most: a chunk. A lane a tile adds them up, in numbers of 16 bits.
 inline constexpr int most_tiles_of_chunk = 16;
+static_assert(most_tiles_of_chunk <= static_cast<int>(warp_size) && most_tiles_of_chunk * keys_of_tile <= UINT16_MAX);
 
 /// How many runs begin in some keys, and where the last of them does.
 struct runs_mark {
@@ -99,13 +101,13 @@ struct tile_place {
 struct memory_of_chunk {
   std::uint32_t begins[most_tiles_of_chunk * words_of_tile];  ///< a bit for each key with which a run begins
   tile_mark of_tile[most_tiles_of_chunk];
-  int first_of_tile[most_tiles_of_chunk];  ///< key of a tile with which a run begins, or keys_of_tile
-  open_run first[most_tiles_of_chunk];     ///< of each tile's runs
+  int first_of_tile[most_tiles_of_chunk];  ///< the first key with which a run begins, or keys_of_tile
+  open_run first[most_tiles_of_chunk];     ///< of each tile, when a warp has come to it
   runs_mark before;                        ///< of all chunks before
   word_ahead launches_ahead;
   std::uint32_t launches;             ///< before this one
   unsigned next;                      ///< tile that no warp has taken
-  bool is_long[most_tiles_of_chunk];  ///< whether a tile's first run may be longer than a tile
+  bool is_long[most_tiles_of_chunk];  ///< then, too: whether that run may be longer than a tile
 
   /// By a warp: of the tiles before one.
   __device__ tile_mark before_tile(int tile) const {
@@ -262,8 +264,8 @@ __device__ inline runs_mark ask_before(const runs_chunks& chunks, unsigned chunk
   return {before.runs + runs, last == 0 ? before.last : chunks.first_key(first) + last - 1};
 }
 
-/// By a block: finds where runs begin in its chunk, and tells the blocks behind it. A barrier. `meanwhile()` is called
-/// while each warp's first keys come.
+/// By a block: finds where runs begin in its chunk, and tells the blocks behind it. A barrier. Where each warp has one
+/// tile, `meanwhile()` is called while its keys come.
 template <class Key, class Meanwhile>
 __device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks, memory_of_chunk& block,
                            const Meanwhile& meanwhile) {

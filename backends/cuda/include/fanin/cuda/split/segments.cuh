@@ -91,9 +91,9 @@ __device__ void gather_part(const Row& segment, const Composite& c, typename Com
   gather_of_piece<8>(segment, c, value, from + threadIdx.x % warp_size, std::int64_t{warp_size}, until);
 }
 
-/// What a lane has of all parts of a segment, joined one after the other. (In rounds of 64 bytes a lane, as a block has
-/// them, the kernel's 64 registers instead of 32 made short segments of floats slower, and long ones no faster: 2^26 of
-/// them in segments of 64 126 us instead of 79, on an H200.)
+/// What a lane has of all parts of a segment that a warp can do, joined one after the other. (In rounds of 64 bytes a
+/// lane, as a block has them, the kernel's 64 registers instead of 32 made short segments of floats slower, and long
+/// ones no faster: 2^26 of them in segments of 64 126 us instead of 79, on an H200.)
 template <class Row, class Composite>
 __device__ void gather_parts(const Row& segment, const Composite& c, typename Composite::accumulator_type& value) {
   constexpr int in_flight = elements_of_segment_in_flight<Row, 8>;
