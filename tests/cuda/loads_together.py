@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loads_together.py CUBIN: whether threads ask for all elements of a round before they wait for the first.
+
+To save registers ptxas puts a fold, or a store to the block's memory, between two loads of a round, so that the loads
+behind it wait for those before it: a third more time and more, and nothing that a test of values sees. Which edit does it
+nobody can tell: it may be one of code that the kernel has elsewhere.
+
+Of each kernel below: what first uses loaded elements, and how many loads stand together in front of it, in the rounds
+that have most; and of what may not stand between loads, how many there are behind it at the most.
+"""
+
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+
+FLOATS = "contiguous_elementIfE"
+DOUBLES = "contiguous_elementIdE"
+EXPECTED = {
+    ("segments_by_warps_kernel", FLOATS): {"STS": [8], "FADD": [8, 8]},
+    ("segments_by_warps_kernel", DOUBLES): {"STS": [4, 4], "DADD": [8, 8]},
+    ("segments_by_warps_kernel", "productIfE"): {"FMUL": [12] * 6},
+    ("segments_by_warps_kernel", "productIdE"): {"DMUL": [12] * 6},
+    ("segments_by_blocks_kernel", FLOATS): {"FADD": [16] * 4},
+    ("segments_by_blocks_kernel", DOUBLES): {"DADD": [16, 8, 8, 8, 8]},
+    ("long_segments_kernel", FLOATS): {"FADD": [16, 16]},
+    ("long_segments_kernel", DOUBLES): {"DADD": [16, 8]},
+    ("runs_by_warps_kernel", FLOATS): {"STS": [8], "FADD": [8] * 5},
+    ("runs_by_warps_kernel", DOUBLES): {"STS": [8], "DADD": [8] * 5},
+}
+AT_MOST = {("segments_by_warps_kernel", "productIfE"): ("STS", 1)}
+
+USES = {"STS", "STG", "SHFL", "VOTE", "FADD", "FMUL", "DADD", "DMUL"}
+ENDS = {"BRA", "EXIT", "RET", "CALL", "BAR"}
+
+
+def disassembler():
+    found = importlib.util.find_spec("nvidia")
+    for folder in found.submodule_search_locations if found else []:
+        for path in pathlib.Path(folder).glob("*/bin/nvdisasm"):
+            return path
+    return None
+
+
+def instructions(code):
+    """Of each kernel, the names of its instructions."""
+    all_of = {}
+    kernel = None
+    for line in code.splitlines():
+        begin = re.match(r"\.text\.(\w+):", line)
+        if begin:
+            kernel = all_of.setdefault(begin[1], [])
+        name = re.match(r"\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)", line)
+        if kernel is not None and name:
+            kernel.append(name[1])
+    return all_of
+
+
+def loads_before(names):
+    """How many loads stand together in front of each kind of use, most first."""
+    found = {}
+    loads = 0
+    for name in names:
+        if name == "LDG":
+            loads += 1
+        elif name in USES or name in ENDS:
+            if loads > 0:
+                found.setdefault(name, []).append(loads)
+            loads = 0
+    return {name: sorted(counts, reverse=True) for name, counts in found.items()}
+
+
+def main():
+    tool = disassembler()
+    if tool is None:
+        print("skipped: no nvdisasm; scripts/test.sh installs it (scripts/requirements-test.txt)")
+        return SKIPPED
+    code = subprocess.run([tool, "-c", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+    kernels = {name: loads_before(names) for name, names in instructions(code).items()}
+    wrong = 0
+    for (kernel, elements), expected in EXPECTED.items():
+        those = [found for name, found in kernels.items() if kernel in name and elements in name]
+        if len(those) != 1:
+            print(f"{kernel} of {elements}: {len(those)} of them are in {sys.argv[1]}")
+            wrong += 1
+            continue
+        for use, least in expected.items():
+            found = those[0].get(use, [])
+            is_right = len(found) >= len(least) and all(have >= want for have, want in zip(found, least))
+            print(f"{kernel} of {elements}, before {use}: {found[:len(least)]}{'' if is_right else f', not {least}'}")
+            wrong += not is_right
+        use, most = AT_MOST.get((kernel, elements), (None, 0))
+        if use is not None and max(those[0].get(use, [0])) > most:
+            print(f"{kernel} of {elements}, before {use}: {those[0][use]}, none of which is to be more than {most}")
+            wrong += 1
+    return 1 if wrong else 0
+
+
+sys.exit(main())
