@@ -157,6 +157,8 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
   EXPECT_EQ(message_of({0, 0, 7}), "");
   EXPECT_EQ(message_of({3}), "");
   EXPECT_EQ(message_of({-1, 3}), "fanin::segments: offsets[0] is negative");
+  EXPECT_EQ(message_of({-5}), "fanin::segments: offsets[0] is negative");
+  EXPECT_EQ(message_of({0, 2, -5, 1}), "fanin::segments: offsets[2] is negative");
   EXPECT_EQ(message_of({0, 5, 9, 8, 12, 3}),
             "fanin::segments: offsets[3] is less than offsets[2]: offsets may not fall");
   EXPECT_THROW((void)fanin::segments(this->exec(), std::span<const std::int32_t>()), fanin::invalid_argument);
@@ -168,12 +170,29 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
                               fanin::sum<double>{});
   EXPECT_EQ(out.host()[1], 0);
 
+  placed<std::uint64_t, exec_type> large(this->exec(), {1, std::uint64_t{1} << 63, 3});
+  try {
+    (void)fanin::segments(this->exec(), large.span()).checked();
+    FAIL();
+  } catch (const fanin::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "fanin::segments: offsets[1] is beyond 2^63 - 1");
+  }
+
   // Every result is written all the same, and segments whose own offsets rise are right.
   placed<std::int64_t, exec_type> falling(this->exec(), {100, 0, 0, 10, 200, 7, 9});
   placed<double, exec_type> ones(this->exec(), std::vector<double>(328, 1));
   placed<double, exec_type> counts(this->exec(), std::vector<double>(6, -1));
   fanin::reduce_into(counts.data(), this->exec(), fanin::segments(ones.span(), falling.span()), fanin::sum<double>{});
   EXPECT_EQ(counts.host(), (std::vector<double>{0, 0, 10, 190, 0, 2}));
+
+  // Of long ones that lie on each other, too.
+  const std::vector<std::int64_t> on_each_other{0, 100'000, 50'000, 100'000, 99'000, 30'000, 100'000, 0, 70'000};
+  placed<std::int64_t, exec_type> long_ones(this->exec(), on_each_other);
+  placed<double, exec_type> many_ones(this->exec(), std::vector<double>(100'000, 1));
+  placed<double, exec_type> sums(this->exec(), std::vector<double>(8, -1));
+  fanin::reduce_into(sums.data(), this->exec(), fanin::segments(many_ones.span(), long_ones.span()),
+                     fanin::sum<double>{});
+  EXPECT_EQ(sums.host(), (std::vector<double>{100'000, 0, 50'000, 0, 0, 70'000, 0, 70'000}));
 
   placed<std::int64_t, exec_type> none(this->exec(), {4});
   fanin::parallel_reduce_into(static_cast<double*>(nullptr), fanin::segments(this->exec(), none.span()),

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,36 @@ TYPED_TEST(kokkos_runs, as_on_a_device) {
       ASSERT_EQ(keys[r], r < some ? of.keys[static_cast<std::size_t>(of.begins[r])] : -1) << seed << ", run " << r;
     }
   }
+}
+
+/// One element is too much.
+struct needs_too_much {
+  std::int64_t of_row;
+  double operator()(std::int64_t i, std::int64_t k) const {
+    if (i == of_row && k % 50 == 49) throw std::bad_alloc();
+    return 1;
+  }
+};
+
+template <class Space>
+using kokkos_many = kokkos_runs<Space>;
+TYPED_TEST_SUITE(kokkos_many, host_spaces);
+
+TYPED_TEST(kokkos_many, work_items_without_memory) {
+  const fanin::kokkos<TypeParam> exec;
+  const std::vector<std::int64_t> offsets{0, 60, 70'100, 70'200, 70'300};
+  std::vector<double> out(300);
+  const auto over_all = [&](const needs_too_much& f) {
+    const fanin::sum<double> sum;
+    EXPECT_THROW(fanin::parallel_reduce_into(out.data(), fanin::rows(exec, 300, 100), f, sum), std::bad_alloc);
+    EXPECT_THROW(fanin::parallel_reduce_into(out.data(), fanin::columns(exec, 5'000, 300), f, sum), std::bad_alloc);
+    EXPECT_THROW(fanin::parallel_reduce_into(out.data(), fanin::columns(exec, 100, 300), f, sum), std::bad_alloc);
+    EXPECT_THROW(fanin::parallel_reduce_into(out.data(), fanin::segments(exec, offsets), f, sum), std::bad_alloc);
+  };
+  for (const std::int64_t row : {0, 1, 2, 3}) over_all({row});
+
+  fanin::parallel_reduce_into(out.data(), fanin::segments(exec, offsets), needs_too_much{-1}, fanin::sum<double>{});
+  EXPECT_EQ((std::vector<double>(out.begin(), out.begin() + 4)), (std::vector<double>{60, 70'040, 100, 100}));
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -78,8 +80,12 @@ class exchange_under_way final : public rank_exchange {
     if (part_ != nullptr && !part_->is_ready()) return false;
     has_begun_ = true;
     try {
+      if (state_->has_lost_queue()) throw state_error(std::string("fanin::pending::get") + mpi_state::why_not_in_step);
       if (part_ != nullptr) whole_ = std::exchange(part_, nullptr)->take();
       begin();
+    } catch (const std::bad_alloc&) {
+      if (!is_under_way_) state_->leave_step_of_queue();
+      fail(std::current_exception());
     } catch (...) {
       fail(std::current_exception());
     }

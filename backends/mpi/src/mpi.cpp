@@ -155,10 +155,14 @@ void mpi_state::advance() {
   }
 }
 
+void leave_step(mpi_state& state) noexcept { state.leave_step(); }
+
 void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
+  if (state.has_left_step()) throw state_error(std::string(call.name) + mpi_state::why_not_in_step);
   if (state.size == 1 || !state.options.check_calls) return;
-  const std::string form = std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : "");
+  const std::string form = detail::make_for_step(
+      state, [&] { return std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : ""); });
   const std::uint64_t hash = hash_of(
       form.c_str(), hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
@@ -208,8 +212,11 @@ int ranks_of(const mpi_state& state) noexcept { return state.size; }
 
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join) {
   if (state.size == 1) return part.has_failed ? 1 : 0;
-  const auto exchange = std::make_shared<exchange_under_way>(state, std::move(part), join);
-  state.add(exchange);
+  const auto exchange = detail::make_for_step(state, [&] {
+    auto one = std::make_shared<exchange_under_way>(state, std::move(part), join);
+    state.add(one);
+    return one;
+  });
   exchange->wait();
   part = exchange->whole();
   return exchange->failed();
@@ -217,8 +224,11 @@ std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& j
 
 std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join) {
   if (state.size == 1) return std::make_shared<exchange_of_one>(std::move(part));
-  auto one = std::make_shared<exchange_under_way>(state, std::move(part), std::move(join));
-  state.add(one);
+  auto one = detail::make_for_step(state, [&] {
+    auto made = std::make_shared<exchange_under_way>(state, std::move(part), std::move(join));
+    state.add(made);
+    return made;
+  });
   advance_all();
   return one;
 }

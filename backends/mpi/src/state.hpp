@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
@@ -47,6 +48,19 @@ class mpi_state {
   bool has_under_way() const;
   bool is_grouped() const noexcept { return !levels_.empty(); }
 
+  /// This rank had no memory to take part in a call: the next one's messages would be taken for that one's.
+  void leave_step() noexcept { has_left_step_ = size > 1; }
+  bool has_left_step() const noexcept { return has_left_step_; }
+  /// The same when an exchange should have begun, behind which others wait to begin.
+  void leave_step_of_queue() noexcept {
+    leave_step();
+    has_lost_queue_ = true;
+  }
+  bool has_lost_queue() const noexcept { return has_lost_queue_; }
+  static constexpr const char* why_not_in_step =
+      " over ranks: this rank ran out of memory in a call before, of which the other ranks could not be told and for "
+      "which they wait; end the program, since no further call over this communicator can be right";
+
   MPI_Comm comm() const noexcept { return comm_.get(); }
   /// For what a call tells the others before its exchange, which may have to wait for the exchanges of calls before it.
   MPI_Comm ahead() const noexcept { return ahead_.get(); }
@@ -69,6 +83,8 @@ class mpi_state {
   int number_ = 0;
   std::thread::id thread_;
   bool needs_its_thread_ = false;
+  std::atomic<bool> has_left_step_ = false;
+  bool has_lost_queue_ = false;  ///< with all_states' mutex held
 };
 
 }  // namespace fanin::detail

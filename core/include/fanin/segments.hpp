@@ -41,8 +41,8 @@ struct first_wrong_offset {
 
   FANIN_FUNCTION std::int64_t operator()(std::int64_t at) const {
     const auto here = static_cast<std::int64_t>(offsets[at]);
-    const bool is_right = at == 0 ? here >= 0 : static_cast<std::int64_t>(offsets[at - 1]) <= here;
-    return is_right ? INT64_MAX : at;
+    if (here < 0) return 2 * at;
+    return at > 0 && static_cast<std::int64_t>(offsets[at - 1]) > here ? 2 * at + 1 : INT64_MAX;
   }
 };
 
@@ -64,20 +64,17 @@ class segments_policy {
   std::int64_t results() const noexcept { return results_; }
   const Offset* offsets() const noexcept { return offsets_; }
 
-  /// Itself, after a look at all offsets, for which it waits: throws invalid_argument where one is negative or less
-  /// than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is being captured
-  /// (state_error).
-  const segments_policy& checked() const {
-    if (results_ == 0) return *this;
+  /// The same, after a look at all offsets, for which it waits: throws invalid_argument where one is negative, beyond
+  /// 2^63 - 1 or less than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is
+  /// being captured (state_error).
+  segments_policy checked() const {
     const std::int64_t wrong =
         fanin::parallel_reduce("fanin::segments", range_policy<Exec>(handle_, 0, results_ + 1),
                                detail::first_wrong_offset<Offset>{offsets_}, fanin::min<std::int64_t>{});
-    if (wrong == 0) throw invalid_argument("fanin::segments: offsets[0] is negative");
-    if (wrong != INT64_MAX) {
-      throw invalid_argument("fanin::segments: offsets[" + std::to_string(wrong) + "] is less than offsets[" +
-                             std::to_string(wrong - 1) + "]: offsets may not fall");
-    }
-    return *this;
+    if (wrong == INT64_MAX) return *this;
+    const std::string which = "fanin::segments: offsets[" + std::to_string(wrong / 2) + "] is ";
+    if (wrong % 2 == 0) throw invalid_argument(which + (std::is_signed_v<Offset> ? "negative" : "beyond 2^63 - 1"));
+    throw invalid_argument(which + "less than offsets[" + std::to_string(wrong / 2 - 1) + "]: offsets may not fall");
   }
 
  private:

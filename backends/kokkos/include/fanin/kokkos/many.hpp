@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -21,6 +22,31 @@
 
 /// Many results in a launch.
 namespace fanin::detail {
+
+/// A work item of a host space that has no memory says so: nothing may be thrown out of a parallel region.
+template <class Functor>
+struct kokkos_item_functor {
+  Functor functor;
+  std::atomic<bool>* is_out_of_memory;
+
+  void operator()(std::int64_t item) const {
+    try {
+      functor(item);
+    } catch (const std::bad_alloc&) {
+      *is_out_of_memory = true;
+    }
+  }
+};
+
+/// A launch on a host space, which is over at the return. Throws bad_alloc where a work item did.
+template <class Space, class Functor>
+void kokkos_for_items(const Space& space, const kokkos_label& label, std::int64_t items, const Functor& functor) {
+  std::atomic<bool> is_out_of_memory = false;
+  Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
+                       kokkos_item_functor<Functor>{functor, &is_out_of_memory});
+  if constexpr (!is_synchronous<Space>) space.fence(label.get());
+  if (is_out_of_memory) throw std::bad_alloc();
+}
 
 /// The rows of one of `items` work items of a host space per call.
 template <class Put, class All, class Composite>
@@ -81,8 +107,8 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
   const bool shares_elements = (all.results < threads || all.results < few) && all.count > many_elements * threads;
   if (!shares_elements || threads == 1) {
     const std::int64_t items = std::min(all.results, threads);
-    Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                         kokkos_host_rows_functor<Put, All, Composite>{{0, all.results, items}, put, all, c});
+    kokkos_for_items(space, label, items,
+                     kokkos_host_rows_functor<Put, All, Composite>{{0, all.results, items}, put, all, c});
   } else if constexpr (All::reduces_fastest) {
     for (std::int64_t row = 0; row < all.results; ++row) {
       kokkos_slot<accumulator> total{c.identity()};
@@ -94,10 +120,9 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
   } else {
     const std::int64_t items = std::min(all.count, threads);
     std::vector<accumulator> partials(static_cast<std::size_t>(items * all.results), c.identity());
-    Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                         kokkos_host_columns_functor<All, typename Composite::plain_type>{
-                             {0, all.count, items}, all, c.plain(), partials.data()});
-    if constexpr (!is_synchronous<Space>) space.fence(label.get());
+    kokkos_for_items(space, label, items,
+                     kokkos_host_columns_functor<All, typename Composite::plain_type>{
+                         {0, all.count, items}, all, c.plain(), partials.data()});
     for (std::int64_t row = 0; row < all.results; ++row) {
       accumulator& acc = partials[static_cast<std::size_t>(row)];
       for (std::int64_t item = 1; item < items; ++item) {
@@ -140,15 +165,28 @@ struct kokkos_segments_share {
     }
     return rows;
   }
-  /// Pieces have slots by where they begin: those of one length apart have different ones, and a segment's last, which
-  /// is shorter, has one of its own beside the next segment's first.
-  std::int64_t slots() const { return 2 * (elements / cut_on_hosts.length + 1); }
-  std::int64_t slot(std::int64_t begin, bool is_last) const {
-    return 2 * ((begin - first) / cut_on_hosts.length) + (is_last ? 1 : 0);
-  }
+  /// How many pieces of long segments begin in so many positions at the most, where offsets do not fall: those of one
+  /// length apart, and a segment's last, which is shorter, beside the next one's first.
+  static std::int64_t most_pieces(std::int64_t positions) { return 2 * (positions / cut_on_hosts.length + 1); }
 };
 
-/// The segments of one of `items` work items per call.
+/// A piece of a long segment that was folded, and its accumulator.
+template <class Accumulator>
+struct kokkos_folded_piece {
+  std::int64_t row;  ///< negative: none
+  std::int64_t number;
+  Accumulator value;
+};
+
+template <class Row, class Composite>
+void kokkos_fold_piece(const Row& f, const Composite& c, std::int64_t number,
+                       typename Composite::accumulator_type& acc) {
+  const std::int64_t from = f.first() + number * cut_on_hosts.length;
+  fold_on_host(f, c, from, std::min(from + cut_on_hosts.length, f.first() + f.count()), acc);
+}
+
+/// The segments of one of `items` work items per call. Each has places of its own for pieces: offsets that fall may
+/// say that two pieces begin at the same position.
 template <class Put, class All, class Composite>
 struct kokkos_host_segments_functor {
   kokkos_stretch share;
@@ -156,46 +194,55 @@ struct kokkos_host_segments_functor {
   Put put;
   Composite composite;
   const std::int64_t* bounds;
-  typename Composite::accumulator_type* pieces;
-  std::vector<std::int64_t>* long_ones;  ///< of each work item
+  std::int64_t places;  ///< of a work item
+  kokkos_folded_piece<typename Composite::accumulator_type>* pieces;
 
   void operator()(std::int64_t item) const {
     const All& all = segments.all;
-    const std::int64_t begin = share.begin(item);
-    const std::int64_t end = begin + share.size(item);
+    const auto& c = composite.plain();
     const std::int64_t row = bounds[item];
-    if (row > 0) fold_pieces(row - 1, begin, end);
-    host::fold_rows(
-        all, composite.plain(), row, bounds[item + 1], host::short_row,
-        [&](const auto& f) {
-          auto acc = composite.identity();
-          if (f.count() > cut_on_hosts.length) {
-            long_ones[item].push_back(f.place[0]);
-            fold_pieces(f.place[0], begin, end);
-          } else {
-            fold_on_host(f, composite.plain(), f.first(), f.first() + f.count(), acc);
-          }
-          return acc;
-        },
-        [&](std::int64_t at, const auto& place, const auto& acc) {
-          if (all.row(place).count() <= cut_on_hosts.length) put.put(at, composite.at(place).result_on_host(acc));
+    std::int64_t place = item * places;
+    if (row > 0) fold_pieces(row - 1, item, place);
+    detail::for_rows(all, row, bounds[item + 1], [&](std::int64_t at, const auto& index) {
+      const auto f = all.row(index);
+      auto acc = c.identity();
+      if (f.count() > cut_on_hosts.length) {
+        if (segments.position(at) >= share.begin(item) && fold_pieces(at, item, place)) return;
+        for (std::int64_t piece = 0; piece < cut_on_hosts.pieces(f.count()); ++piece) {  // of offsets that fall
+          auto of_piece = c.identity();
+          kokkos_fold_piece(f, c, piece, of_piece);
+          c.join(acc, of_piece);
+        }
+      } else {
+        acc = host::fold_one_row(f, c, host::short_row, [&](const auto& of_row) {
+          auto folded = c.identity();
+          fold_on_host(of_row, c, of_row.first(), of_row.first() + of_row.count(), folded);
+          return folded;
         });
+      }
+      put.put(at, composite.at(index).result_on_host(acc));
+    });
   }
 
  private:
-  void fold_pieces(std::int64_t row, std::int64_t begin, std::int64_t end) const {
+  /// Those of a long segment that begin in the item's share, and have places left. Whether the first one is there.
+  bool fold_pieces(std::int64_t row, std::int64_t item, std::int64_t& place) const {
     const auto f = segments.all.row(segments.all.place(row));
     constexpr std::int64_t length = cut_on_hosts.length;
-    if (f.count() <= length) return;
+    if (f.count() <= length) return false;
+    const std::int64_t begin = share.begin(item);
+    const std::int64_t end = begin + share.size(item);
     const std::int64_t all_pieces = cut_on_hosts.pieces(f.count());
     const std::int64_t position = segments.position(row);
-    for (std::int64_t piece = position >= begin ? 0 : (begin - position - 1) / length + 1;
-         piece < all_pieces && position + piece * length < end; ++piece) {
-      const std::int64_t from = f.first() + piece * length;
-      const std::int64_t slot = segments.slot(from, piece + 1 == all_pieces);
-      if (slot < 0 || slot >= segments.slots()) continue;  // of offsets that fall
-      fold_on_host(f, composite.plain(), from, std::min(from + length, f.first() + f.count()), pieces[slot]);
+    const std::int64_t first = position >= begin ? 0 : (begin - position - 1) / length + 1;
+    std::int64_t number = first;
+    for (; number < all_pieces && position + number * length < end && place < (item + 1) * places; ++number) {
+      auto& piece = pieces[place++];
+      piece.row = row;
+      piece.number = number;
+      kokkos_fold_piece(f, composite.plain(), number, piece.value);
     }
+    return first == 0 && number > 0;
   }
 };
 
@@ -203,27 +250,37 @@ struct kokkos_host_segments_functor {
 template <class Space, class Put, class All, class Composite>
 void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                     const Put& put, const All& all, const Composite& c) {
+  using piece_type = kokkos_folded_piece<typename Composite::accumulator_type>;
   const kokkos_segments_share<All> segments{all};
   const std::int64_t items = std::min(segments.size(), std::int64_t{state.threads()});
-  std::vector<typename Composite::accumulator_type> pieces(static_cast<std::size_t>(segments.slots()), c.identity());
-  std::vector<std::vector<std::int64_t>> long_ones(static_cast<std::size_t>(items));
   const kokkos_stretch share{0, segments.size(), items};
+  const std::int64_t places = segments.most_pieces(segments.size() / items + 1);
+  std::vector<piece_type> pieces(static_cast<std::size_t>(items * places), piece_type{-1, 0, c.identity()});
   const std::vector<std::int64_t> bounds = segments.bounds(share);
-  Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
-                       kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(),
-                                                                         pieces.data(), long_ones.data()});
-  if constexpr (!is_synchronous<Space>) space.fence(label.get());
-  for (const std::vector<std::int64_t>& of_item : long_ones) {
-    for (const std::int64_t row : of_item) {
-      const auto f = all.row(all.place(row));
-      const std::int64_t all_pieces = cut_on_hosts.pieces(f.count());
-      auto acc = c.identity();
-      for (std::int64_t piece = 0; piece < all_pieces; ++piece) {
-        const std::int64_t slot = segments.slot(f.first() + piece * cut_on_hosts.length, piece + 1 == all_pieces);
-        if (slot >= 0 && slot < segments.slots()) c.join(acc, pieces[static_cast<std::size_t>(slot)]);
+  kokkos_for_items(
+      space, label, items,
+      kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(), places, pieces.data()});
+  const auto first_from = [&](auto piece) {
+    while (piece != pieces.end() && piece->row < 0) ++piece;
+    return piece;
+  };
+  for (auto piece = first_from(pieces.begin()); piece != pieces.end(); piece = first_from(piece + 1)) {
+    if (piece->number != 0) continue;
+    const std::int64_t row = piece->row;
+    const auto f = all.row(all.place(row));
+    auto acc = c.identity();
+    auto next = piece;
+    for (std::int64_t number = 0; number < cut_on_hosts.pieces(f.count()); ++number) {
+      if (next != pieces.end() && next->row == row && next->number == number) {
+        c.join(acc, next->value);
+        next = first_from(next + 1);
+      } else {  // of offsets that fall
+        auto of_piece = c.identity();
+        kokkos_fold_piece(f, c.plain(), number, of_piece);
+        c.join(acc, of_piece);
       }
-      put.put(row, c.at(f.place).result_on_host(acc));
     }
+    put.put(row, c.at(f.place).result_on_host(acc));
   }
 }
 

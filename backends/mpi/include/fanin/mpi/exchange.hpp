@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -102,7 +103,22 @@ struct rank_call {
   bool is_finished;  ///< by finished(g, reducers...)
 };
 
-/// Throws state_error where MPI cannot be called from here, and where ranks make different calls, if they compare them.
+/// This rank does not take part in a call, for which it had no memory: the others wait for it there, and no later call
+/// over the communicator, which would be taken for that one, goes out from here.
+void leave_step(mpi_state& state) noexcept;
+/// Makes what a rank needs to take part.
+template <class Make>
+auto make_for_step(mpi_state& state, const Make& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    detail::leave_step(state);
+    throw;
+  }
+}
+
+/// Throws state_error where MPI cannot be called from here, or this rank has not taken part in a call before, and where
+/// ranks make different calls, if they compare them.
 void check_rank_call(mpi_state& state, const rank_call& call);
 /// How many indices the ranks before this one have. Collective.
 std::int64_t indices_before(mpi_state& state, std::int64_t count);

@@ -295,20 +295,23 @@ class call_over_ranks {
         }
       }
     }
-    const auto own = std::make_shared<pending_part<Exec, Composite>>();
+    const auto own = detail::make_for_step(state_, [] { return std::make_shared<pending_part<Exec, Composite>>(); });
     own->begin([&](auto& to) {
       in_words([&] {
         to.finish.emplace(handle_, composite_);
         to.accumulators = part.later(detail::reducers_of_part(composite_.plain()));
       });
     });
-    auto exchange = detail::begin_exchange(state_, own, message::join_of(composite_.plain()));
+    auto exchange = detail::begin_exchange(state_, own, join_of_all());
     return pending<result_type>(
         pending_handle(new pending_of_ranks<Exec, Composite>(composite_, std::move(exchange), own)));
   }
 
  private:
   bool is_alone() const noexcept { return detail::ranks_of(state_) == 1; }
+  join_parts join_of_all() const {
+    return detail::make_for_step(state_, [this] { return message::join_of(composite_.plain()); });
+  }
   /// On devices, whose streams may capture.
   void check_may_wait() const {
     if constexpr (!is_host_backend<Exec>) {
@@ -352,8 +355,9 @@ class call_over_ranks {
       failure = std::current_exception();
     }
     if (!is_alone()) {
-      rank_part own = failure == nullptr ? message::part_of(*acc) : message::failed_part();
-      const std::int64_t failed = detail::exchange_now(state_, own, message::join_of(composite_.plain()));
+      rank_part own = detail::make_for_step(
+          state_, [&] { return failure == nullptr ? message::part_of(*acc) : message::failed_part(); });
+      const std::int64_t failed = detail::exchange_now(state_, own, join_of_all());
       if (failure == nullptr && failed != 0) detail::throw_failed_ranks(name_, failed);
       if (failure == nullptr) acc.emplace(message::whole_of(composite_.plain(), own));
     }

@@ -184,8 +184,8 @@ __device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
 }
 
 /// By a warp: the pieces of a long segment.
-template <class List, class Row>
-__device__ void list_pieces(const List& list, const Row& segment) {
+template <class Accumulator, class Row>
+__device__ void list_pieces(const segments_list<Accumulator>& list, const Row& segment) {
   const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
@@ -311,9 +311,10 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
 }
 
 /// Of the listed pieces: a piece a block. The next one is looked up while one is worked on.
-template <class All, class Composite, class Put, class List>
-__device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put, const List& list,
-                                       unsigned count, unsigned& is_last) {
+template <class All, class Composite, class Put>
+__device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put,
+                                       const segments_list<typename Composite::accumulator_type>& list, unsigned count,
+                                       unsigned& is_last) {
   if (blockIdx.x >= count) return;
   const auto piece_at = [&](unsigned at) {
     const segment_piece& listed = list.pieces[at < count ? at : 0];
