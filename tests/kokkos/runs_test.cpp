@@ -96,6 +96,27 @@ TYPED_TEST(kokkos_runs, as_on_a_device) {
   }
 }
 
+/// Right ones among them, on each other or not, have their own elements, each once.
+TYPED_TEST(kokkos_runs, segments_of_offsets_that_fall) {
+  const fanin::kokkos<TypeParam> exec;
+  const std::vector<double> ones(400'000, 1);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    std::vector<std::int64_t> offsets;
+    std::vector<double> expected;
+    for (std::uint64_t k = 0; k < 2 + seed; ++k) {
+      const std::uint64_t draw = mix(seed * 1'000 + k);
+      const bool goes_on = k > 0 && draw % 4 != 0;
+      offsets.push_back(
+          goes_on ? std::min(offsets.back() + static_cast<std::int64_t>(draw / 8 % 90'000), std::int64_t{400'000})
+                  : static_cast<std::int64_t>(draw / 8 % 400'000));
+      if (k > 0) expected.push_back(static_cast<double>(std::max(offsets[k] - offsets[k - 1], std::int64_t{0})));
+    }
+    std::vector<double> sums(expected.size(), -1);
+    fanin::reduce_into(sums, exec, fanin::segments(ones, offsets), fanin::sum<double>{});
+    ASSERT_EQ(sums, expected) << seed;
+  }
+}
+
 /// One element is too much.
 struct needs_too_much {
   std::int64_t of_row;
