@@ -6,7 +6,7 @@ behind it wait for those before it: a third more time and more, and nothing that
 nobody can tell: it may be one of code that the kernel has elsewhere.
 
 Of each kernel below: what first uses loaded elements, and how many loads stand together in front of it, in the rounds
-that have most; and of what may not stand between loads, how many there are behind it at the most.
+that have most; and how many at the most in front of what is not to stand between loads.
 """
 
 import importlib.util

@@ -60,13 +60,15 @@ outcome outcome_of(const Call& call, int number, int size) {
   }
 }
 
-/// Of the first rank: one call with the allocation that fails, and one after it. Says whether that was right.
+/// Of the first rank: one call with the allocation that fails, and one after it. Says whether that was right: the first
+/// allocation is there to fail, and all of them come in turn.
 template <class Call>
 bool runs_out(const Call& call, int allocation, int size) {
   allocations_left = allocation;
   const outcome first = outcome_of(call, 2, size);
   const bool has_failed = allocations_left < 0;
   allocations_left = -1;
+  if ((allocation == 0 && !has_failed) || (allocation == most_allocations - 1 && has_failed)) return false;
   if (!has_failed) return first == outcome::right;
   // Where its part was what failed, or it took part before, the others are in step.
   const outcome second = outcome_of(call, 3, size);
@@ -105,6 +107,10 @@ bool nothing_wrong(const Begin& begin, int size) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#if !defined(OPEN_MPI)
+  std::puts("skipped: calls that a rank is missing in are under way to the end, with which other MPIs may not end");
+  return EXIT_SUCCESS;
+#endif
   MPI_Init(&argc, &argv);
   bool are_right = true;
   for (const bool waits : {false, true}) {

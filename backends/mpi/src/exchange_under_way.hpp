@@ -80,7 +80,7 @@ class exchange_under_way final : public rank_exchange {
     if (part_ != nullptr && !part_->is_ready()) return false;
     has_begun_ = true;
     try {
-      if (state_->has_lost_queue()) throw state_error(std::string("fanin::pending::get") + mpi_state::why_not_in_step);
+      if (state_->has_lost_queue()) throw state_error(std::string("fanin::mpi") + mpi_state::why_not_in_step);
       if (part_ != nullptr) whole_ = std::exchange(part_, nullptr)->take();
       begin();
     } catch (const std::bad_alloc&) {

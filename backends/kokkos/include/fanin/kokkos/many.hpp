@@ -165,17 +165,31 @@ struct kokkos_segments_share {
     }
     return rows;
   }
-  /// How many pieces of long segments begin in so many positions at the most, where offsets do not fall: those of one
-  /// length apart, and a segment's last, which is shorter, beside the next one's first.
-  static std::int64_t most_pieces(std::int64_t positions) { return 2 * (positions / cut_on_hosts.length + 1); }
+  /// How many pieces long segments have at the most, where offsets do not fall: fewer than two for each length.
+  std::int64_t most_pieces() const { return 2 * (elements / cut_on_hosts.length); }
 };
 
 /// A piece of a long segment that was folded, and its accumulator.
 template <class Accumulator>
 struct kokkos_folded_piece {
-  std::int64_t row;  ///< negative: none
+  std::int64_t row;
   std::int64_t number;
   Accumulator value;
+};
+
+/// Those that threads have folded, in any order.
+template <class Accumulator>
+struct kokkos_folded_pieces {
+  kokkos_folded_piece<Accumulator>* first;
+  std::int64_t capacity;
+  std::atomic<std::int64_t> asked_for = 0;
+
+  /// Null: there is no room, as only offsets that fall need it.
+  kokkos_folded_piece<Accumulator>* next() {
+    const std::int64_t at = asked_for++;
+    return at < capacity ? first + at : nullptr;
+  }
+  std::int64_t size() const { return std::min(asked_for.load(), capacity); }
 };
 
 template <class Row, class Composite>
@@ -185,8 +199,7 @@ void kokkos_fold_piece(const Row& f, const Composite& c, std::int64_t number,
   fold_on_host(f, c, from, std::min(from + cut_on_hosts.length, f.first() + f.count()), acc);
 }
 
-/// The segments of one of `items` work items per call. Each has places of its own for pieces: offsets that fall may
-/// say that two pieces begin at the same position.
+/// The segments of one of `items` work items per call.
 template <class Put, class All, class Composite>
 struct kokkos_host_segments_functor {
   kokkos_stretch share;
@@ -194,20 +207,18 @@ struct kokkos_host_segments_functor {
   Put put;
   Composite composite;
   const std::int64_t* bounds;
-  std::int64_t places;  ///< of a work item
-  kokkos_folded_piece<typename Composite::accumulator_type>* pieces;
+  kokkos_folded_pieces<typename Composite::accumulator_type>* pieces;
 
   void operator()(std::int64_t item) const {
     const All& all = segments.all;
     const auto& c = composite.plain();
     const std::int64_t row = bounds[item];
-    std::int64_t place = item * places;
-    if (row > 0) fold_pieces(row - 1, item, place);
+    if (row > 0) fold_pieces(row - 1, item);
     detail::for_rows(all, row, bounds[item + 1], [&](std::int64_t at, const auto& index) {
       const auto f = all.row(index);
       auto acc = c.identity();
       if (f.count() > cut_on_hosts.length) {
-        if (segments.position(at) >= share.begin(item) && fold_pieces(at, item, place)) return;
+        if (segments.position(at) >= share.begin(item) && fold_pieces(at, item)) return;
         for (std::int64_t piece = 0; piece < cut_on_hosts.pieces(f.count()); ++piece) {  // of offsets that fall
           auto of_piece = c.identity();
           kokkos_fold_piece(f, c, piece, of_piece);
@@ -225,8 +236,8 @@ struct kokkos_host_segments_functor {
   }
 
  private:
-  /// Those of a long segment that begin in the item's share, and have places left. Whether the first one is there.
-  bool fold_pieces(std::int64_t row, std::int64_t item, std::int64_t& place) const {
+  /// Those of a long segment that begin in the item's share. Whether the first one is there.
+  bool fold_pieces(std::int64_t row, std::int64_t item) const {
     const auto f = segments.all.row(segments.all.place(row));
     constexpr std::int64_t length = cut_on_hosts.length;
     if (f.count() <= length) return false;
@@ -236,11 +247,12 @@ struct kokkos_host_segments_functor {
     const std::int64_t position = segments.position(row);
     const std::int64_t first = position >= begin ? 0 : (begin - position - 1) / length + 1;
     std::int64_t number = first;
-    for (; number < all_pieces && position + number * length < end && place < (item + 1) * places; ++number) {
-      auto& piece = pieces[place++];
-      piece.row = row;
-      piece.number = number;
-      kokkos_fold_piece(f, composite.plain(), number, piece.value);
+    for (; number < all_pieces && position + number * length < end; ++number) {
+      auto* const piece = pieces->next();
+      if (piece == nullptr) break;
+      piece->row = row;
+      piece->number = number;
+      kokkos_fold_piece(f, composite.plain(), number, piece->value);
     }
     return first == 0 && number > 0;
   }
@@ -254,26 +266,24 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
   const kokkos_segments_share<All> segments{all};
   const std::int64_t items = std::min(segments.size(), std::int64_t{state.threads()});
   const kokkos_stretch share{0, segments.size(), items};
-  const std::int64_t places = segments.most_pieces(segments.size() / items + 1);
-  std::vector<piece_type> pieces(static_cast<std::size_t>(items * places), piece_type{-1, 0, c.identity()});
+  std::vector<piece_type> room(static_cast<std::size_t>(segments.most_pieces()), piece_type{0, 0, c.identity()});
+  kokkos_folded_pieces<typename Composite::accumulator_type> pieces{room.data(), segments.most_pieces()};
   const std::vector<std::int64_t> bounds = segments.bounds(share);
-  kokkos_for_items(
-      space, label, items,
-      kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(), places, pieces.data()});
-  const auto first_from = [&](auto piece) {
-    while (piece != pieces.end() && piece->row < 0) ++piece;
-    return piece;
-  };
-  for (auto piece = first_from(pieces.begin()); piece != pieces.end(); piece = first_from(piece + 1)) {
+  kokkos_for_items(space, label, items,
+                   kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(), &pieces});
+  room.resize(static_cast<std::size_t>(pieces.size()), piece_type{0, 0, c.identity()});
+  std::sort(room.begin(), room.end(), [](const piece_type& a, const piece_type& b) {
+    return a.row != b.row ? a.row < b.row : a.number < b.number;
+  });
+  for (auto piece = room.begin(); piece != room.end(); ++piece) {
     if (piece->number != 0) continue;
     const std::int64_t row = piece->row;
     const auto f = all.row(all.place(row));
     auto acc = c.identity();
     auto next = piece;
     for (std::int64_t number = 0; number < cut_on_hosts.pieces(f.count()); ++number) {
-      if (next != pieces.end() && next->row == row && next->number == number) {
-        c.join(acc, next->value);
-        next = first_from(next + 1);
+      if (next != room.end() && next->row == row && next->number == number) {
+        c.join(acc, (next++)->value);
       } else {  // of offsets that fall
         auto of_piece = c.identity();
         kokkos_fold_piece(f, c.plain(), number, of_piece);

@@ -150,7 +150,7 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
 
   /// By a warp: elements from .. from + total - 1, of segments behind `base`, whose heads are marked if f asks. What is
   /// left behind whole rounds goes in halves where f has several arrays: ptxas waits between the loads of more (a
-  /// matrix of 27 floats a row times a vector 174 us instead of 147, on an H200).
+  /// matrix of 27 floats a row times a vector 174 us instead of 144, on an H200).
   template <class F>
   __device__ void stage(const F& f, std::int64_t base, std::int64_t from, int total) {
     constexpr int at_once = capacity / 64;  // 32 bytes a lane
