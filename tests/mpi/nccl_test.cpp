@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -471,6 +472,36 @@ TEST_P(nccl_ranks, asynchronous_errors) {
   }
   EXPECT_EQ(simulated_nccl::aborts(), before + 1);
   EXPECT_THROW((void)fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}), fanin::state_error);
+}
+
+/// Device memory of which there is none for a while.
+struct memory_of_call {
+  bool is_out = false;
+  void* allocate(std::size_t bytes, std::size_t, cudaStream_t) const {
+    void* memory = nullptr;
+    if (is_out || cudaMalloc(&memory, bytes) != cudaSuccess) throw std::bad_alloc();
+    return memory;
+  }
+  void deallocate(void* memory, std::size_t, std::size_t, cudaStream_t) const { cudaFree(memory); }
+};
+TEST_P(nccl_ranks, a_rank_without_memory_makes_no_other_call) {
+  const auto comm = make_comm({.exchanges_alone = true, .one_launch = GetParam()});
+  fanin::cuda whose_stream;
+  memory_of_call memory;
+  const fanin::cuda gpu(whose_stream.stream(), &memory);
+  fanin::buffer<std::int64_t, fanin::cuda> out(whose_stream, 1);
+  const auto call = [&] {
+    fanin::parallel_reduce_into(out.data(), fanin::over(*comm, fanin::range(gpu, 10)), small_at{},
+                                fanin::sum<std::int64_t>{});
+  };
+  memory.is_out = true;
+  EXPECT_THROW(call(), std::bad_alloc);  // on all ranks, so that none waits
+  memory.is_out = false;
+  if (comm->is_one_launch()) {  // where it is the part that has none, of which the others learn
+    EXPECT_NO_THROW(call());
+  } else {
+    EXPECT_THROW(call(), fanin::state_error);
+  }
 }
 
 /// A result that never comes.

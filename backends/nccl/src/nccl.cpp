@@ -65,6 +65,14 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
                         "time or NCCL failed; make another one");
     }
   }
+  void require_in_step(const char* call) const {
+    if (has_missed_call_) {
+      throw state_error(std::string(call) +
+                        " over NCCL's ranks: this rank ran out of memory in a call before, of which the other ranks "
+                        "could not be told and for which they wait; make another communicator");
+    }
+  }
+  void miss_call() noexcept { has_missed_call_ = true; }
   /// What NCCL says when nobody has asked.
   void check_errors() {
     ncclResult_t found = ncclSuccess;
@@ -177,6 +185,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
 
   bool owns_ = false;
   bool is_given_up_ = false;
+  bool has_missed_call_ = false;
   std::uint64_t* failures_ = nullptr;
   std::unique_ptr<peer_memory> peers_;
   nccl_peers no_peers_;
@@ -225,8 +234,10 @@ class watched_slot final : public pending_slot {
 
 }  // namespace
 
+void miss_call(nccl_state& state) noexcept { state.miss_call(); }
 void check_nccl_call(nccl_state& state, int device, const char* call) {
   state.require(call);
+  state.require_in_step(call);
   if (device != state.device) {
     throw invalid_argument(std::string(call) + " over NCCL's ranks: the object is on device " + std::to_string(device) +
                            ", and the communicator on device " + std::to_string(state.device) + "; make both on one");

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -135,9 +136,24 @@ class call_over_nccl {
   template <class Part>
   pending_handle exchanged(const Part& part, std::exception_ptr& failure) const {
     const room of_call = take_room(cuda_session::mode::blocking);
-    cuda_pending made = cuda_calls::place_for(handle_, mailbox_words(sizeof(nccl_answer<result_type>)), name_);
+    cuda_pending made =
+        in_step([&] { return cuda_calls::place_for(handle_, mailbox_words(sizeof(nccl_answer<result_type>)), name_); });
     enqueue(of_call, part, [] {}, nccl_destination<result_type>{nullptr, nullptr, {nullptr, made.mailbox}}, failure);
     return std::move(made.slot);
+  }
+
+  /// What a rank needs to take part, beside what its part does: a failure of that the others learn of.
+  template <class Make>
+  auto in_step(const Make& make) const {
+    try {
+      return make();
+    } catch (const std::bad_alloc&) {
+      detail::miss_call(state_);
+      throw;
+    } catch (const cuda_error&) {
+      detail::miss_call(state_);
+      throw;
+    }
   }
 
   // --- Where ranks reach each other's memory
@@ -162,18 +178,20 @@ class call_over_nccl {
   void launch_once(cuda_session::mode how, const nccl_destination<result_type>& destination,
                    std::exception_ptr& failure, const Launch& launch) const {
     exchange_type exchange{composite_, detail::peers_of(state_), destination};
-    {
+    in_step([&] {
       const cuda_session session(handle_, nullptr, how, name_);
       detail::check_nccl_call(state_, session.device(), name_);
       detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
-    }
+    });
     try {
       launch(detail::finished_part(exchange, peer_message<plain_type>::reducers_of_part(composite_.plain())));
     } catch (...) {
       failure = std::current_exception();
       exchange.destination = {};  // this rank throws
-      cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
-      detail::launch_failure(session, exchange);
+      in_step([&] {
+        cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+        detail::launch_failure(session, exchange);
+      });
     }
   }
 
@@ -185,13 +203,15 @@ class call_over_nccl {
     unsigned char* all;
   };
   room take_room(cuda_session::mode how) const {
-    cuda_session session(handle_, nullptr, how, name_);
-    detail::check_nccl_call(state_, session.device(), name_);
-    detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
-    const auto messages = message::is_sum ? std::size_t{1} : static_cast<std::size_t>(detail::ranks_of(state_));
-    auto* const memory = static_cast<unsigned char*>(
-        session.workspace(cuda_session::partials::of_ranks, message::bytes * (1 + messages)).partials);
-    return {memory, memory + message::bytes};
+    return in_step([&] {
+      cuda_session session(handle_, nullptr, how, name_);
+      detail::check_nccl_call(state_, session.device(), name_);
+      detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
+      const auto messages = message::is_sum ? std::size_t{1} : static_cast<std::size_t>(detail::ranks_of(state_));
+      auto* const memory = static_cast<unsigned char*>(
+          session.workspace(cuda_session::partials::of_ranks, message::bytes * (1 + messages)).partials);
+      return room{memory, memory + message::bytes};
+    });
   }
 
   /// A part that fails is a message that says so.
@@ -206,16 +226,19 @@ class call_over_nccl {
       failure = std::current_exception();
       destination.failures = nullptr;  // this rank throws
     }
+    in_step([&] {
+      const cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+      constexpr int failed = 1;
+      if (failure != nullptr) {
+        FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session.stream()));
+      }
+      if constexpr (message::is_sum) {
+        detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session.stream());
+      } else {
+        detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session.stream());
+      }
+    });
     cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
-    constexpr int failed = 1;
-    if (failure != nullptr) {
-      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session.stream()));
-    }
-    if constexpr (message::is_sum) {
-      detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session.stream());
-    } else {
-      detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session.stream());
-    }
     if (failure != nullptr) {
       FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session.stream()));
     }
