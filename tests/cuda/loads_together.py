@@ -9,13 +9,10 @@ Of each kernel below: what first uses loaded elements, and how many loads stand 
 that have most; and how many at the most in front of what is not to stand between loads.
 """
 
-import importlib.util
-import pathlib
 import re
-import subprocess
 import sys
 
-SKIPPED = 77
+import machine_code
 
 FLOATS = "contiguous_elementIfE"
 DOUBLES = "contiguous_elementIdE"
@@ -35,14 +32,6 @@ AT_MOST = {("segments_by_warps_kernel", "productIfE"): ("STS", 1)}
 
 USES = {"STS", "STG", "SHFL", "VOTE", "FADD", "FMUL", "DADD", "DMUL"}
 ENDS = {"BRA", "EXIT", "RET", "CALL", "BAR"}
-
-
-def disassembler():
-    found = importlib.util.find_spec("nvidia")
-    for folder in found.submodule_search_locations if found else []:
-        for path in pathlib.Path(folder).glob("*/bin/nvdisasm"):
-            return path
-    return None
 
 
 def instructions(code):
@@ -74,11 +63,7 @@ def loads_before(names):
 
 
 def main():
-    tool = disassembler()
-    if tool is None:
-        print("skipped: no nvdisasm; scripts/test.sh installs it (scripts/requirements-test.txt)")
-        return SKIPPED
-    code = subprocess.run([tool, "-c", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+    code = machine_code.of_cubin(sys.argv[1])
     kernels = {name: loads_before(names) for name, names in instructions(code).items()}
     wrong = 0
     for (kernel, elements), expected in EXPECTED.items():

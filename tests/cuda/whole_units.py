@@ -7,29 +7,14 @@ were. Words of values with gaps, as counted_min's, go through a shuffle before a
 go to the host, which is all that a lone block does; those of others do not.
 """
 
-import importlib.util
-import pathlib
 import re
-import subprocess
 import sys
 
-SKIPPED = 77
-
-
-def disassembler():
-    found = importlib.util.find_spec("nvidia")
-    for folder in found.submodule_search_locations if found else []:
-        for path in pathlib.Path(folder).glob("*/bin/nvdisasm"):
-            return path
-    return None
+import machine_code
 
 
 def main():
-    tool = disassembler()
-    if tool is None:
-        print("skipped: no nvdisasm; scripts/test.sh installs it (scripts/requirements-test.txt)")
-        return SKIPPED
-    code = subprocess.run([tool, "-c", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+    code = machine_code.of_cubin(sys.argv[1])
     kernel = None
     found = {}
     for line in code.splitlines():

@@ -131,13 +131,8 @@ TEST(tiles, join_their_pieces) {
   };
   // Of 100 columns 30 pieces, 15 a thread, and 48; of 300, in three tiles, some of each; of rows 4, and 70, which are
   // more than a warp waits for.
-  for (const auto& [n, m, multiprocessors] : {shape{3'001, 2, 24},
-                                              {1'600, 100, 15},
-                                              {1'600, 100, 24},
-                                              {1'600, 300, 24},
-
-                                              {2, 17'000, 24},
-                                              {2, 290'000, 40}}) {
+  for (const auto& [n, m, multiprocessors] :
+       {shape{3'001, 2, 24}, {1'600, 100, 15}, {1'600, 100, 24}, {1'600, 300, 24}, {2, 17'000, 24}, {2, 290'000, 40}}) {
     simulator::schedule how(static_cast<std::uint64_t>(n));
     how.multiprocessors = multiprocessors;
     simulator::begin(how);

@@ -68,8 +68,9 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   void require_in_step(const char* call) const {
     if (has_missed_call_) {
       throw state_error(std::string(call) +
-                        " over NCCL's ranks: this rank ran out of memory in a call before, of which the other ranks "
-                        "could not be told and for which they wait; make another communicator");
+                        " over NCCL's ranks: this rank could not take part in a call before, for want of memory or by "
+                        "an error of CUDA's, of which the other ranks could not be told and for which they wait; make "
+                        "another communicator");
     }
   }
   void miss_call() noexcept { has_missed_call_ = true; }

@@ -131,7 +131,6 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
       put.put(row, c.at(all.place(row)).result_on_host(acc));
     }
   }
-  if constexpr (!is_synchronous<Space>) space.fence(label.get());
 }
 
 /// Which threads of a host work on which segments: each takes those that begin in its share of all segments and
@@ -198,6 +197,14 @@ void kokkos_fold_piece(const Row& f, const Composite& c, std::int64_t number,
   const std::int64_t from = f.first() + number * cut_on_hosts.length;
   fold_on_host(f, c, from, std::min(from + cut_on_hosts.length, f.first() + f.count()), acc);
 }
+/// Of offsets that fall: one that has no place, folded where it is joined.
+template <class Row, class Composite>
+void kokkos_join_piece(const Row& f, const Composite& c, std::int64_t number,
+                       typename Composite::accumulator_type& into) {
+  auto of_piece = c.identity();
+  kokkos_fold_piece(f, c, number, of_piece);
+  c.join(into, of_piece);
+}
 
 /// The segments of one of `items` work items per call.
 template <class Put, class All, class Composite>
@@ -219,10 +226,8 @@ struct kokkos_host_segments_functor {
       auto acc = c.identity();
       if (f.count() > cut_on_hosts.length) {
         if (segments.position(at) >= share.begin(item) && fold_pieces(at, item)) return;
-        for (std::int64_t piece = 0; piece < cut_on_hosts.pieces(f.count()); ++piece) {  // of offsets that fall
-          auto of_piece = c.identity();
-          kokkos_fold_piece(f, c, piece, of_piece);
-          c.join(acc, of_piece);
+        for (std::int64_t piece = 0; piece < cut_on_hosts.pieces(f.count()); ++piece) {
+          kokkos_join_piece(f, c, piece, acc);
         }
       } else {
         acc = host::fold_one_row(f, c, host::short_row, [&](const auto& of_row) {
@@ -284,10 +289,8 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
     for (std::int64_t number = 0; number < cut_on_hosts.pieces(f.count()); ++number) {
       if (next != room.end() && next->row == row && next->number == number) {
         c.join(acc, (next++)->value);
-      } else {  // of offsets that fall
-        auto of_piece = c.identity();
-        kokkos_fold_piece(f, c.plain(), number, of_piece);
-        c.join(acc, of_piece);
+      } else {
+        kokkos_join_piece(f, c.plain(), number, acc);
       }
     }
     put.put(row, c.at(f.place).result_on_host(acc));

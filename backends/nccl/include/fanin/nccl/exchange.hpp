@@ -39,7 +39,7 @@ const nccl_peers& peers_of(const nccl_state& state) noexcept;
 /// A launch on the object's stream comes behind those on other streams whose kernels wait for ranks.
 void come_behind_others(nccl_state& state, const cuda_handle& handle, cudaStream_t stream, bool is_capturing);
 
-/// This rank is missing in a call, for which there was no memory: no later one goes out from here over the
+/// This rank is missing in a call, for which it had no memory, or CUDA failed: no later one goes out from here over the
 /// communicator, which the others' NCCL would take for that one.
 void miss_call(nccl_state& state) noexcept;
 /// Throws state_error for a communicator that has been given up, or in a call of which this rank is missing,

@@ -226,24 +226,24 @@ class call_over_nccl {
       failure = std::current_exception();
       destination.failures = nullptr;  // this rank throws
     }
+    std::optional<cuda_session> session;
     in_step([&] {
-      const cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
+      session.emplace(handle_, nullptr, cuda_session::mode::ordered, name_);
       constexpr int failed = 1;
       if (failure != nullptr) {
-        FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session.stream()));
+        FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session->stream()));
       }
       if constexpr (message::is_sum) {
-        detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session.stream());
+        detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session->stream());
       } else {
-        detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session.stream());
+        detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session->stream());
       }
     });
-    cuda_session session(handle_, nullptr, cuda_session::mode::ordered, name_);
     if (failure != nullptr) {
-      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session.stream()));
+      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session->stream()));
     }
     const int messages = message::is_sum ? 1 : detail::ranks_of(state_);
-    detail::launch_join(session, composite_, of_call.all, messages, destination);
+    detail::launch_join(*session, composite_, of_call.all, messages, destination);
   }
 
   nccl_state& state_;
