@@ -35,6 +35,11 @@ int main(int argc, char** argv) {
     check("an exact sum that comes later", exact_later.get());
     check("a sum beside an exact one", fanin::get<0>(both));
     check("an exact sum beside another one", fanin::get<1>(both));
+    std::vector<double> of_rows(3'000);
+    fanin::parallel_reduce_into(
+        of_rows, fanin::over(comm, fanin::rows(exec, of_rows.size(), xs.size())),
+        [&](std::int64_t, std::int64_t j) { return xs[static_cast<std::size_t>(j)]; }, sum);
+    check("the last of many sums", of_rows.back());
   }
   MPI_Finalize();
   return wrong;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/error.hpp>
 #include <fanin/mpi/over.hpp>
 #include <fanin/parallel_reduce.hpp>
@@ -42,6 +43,24 @@ constexpr int most_allocations = 20;
 struct value {
   double of_rank;
   double operator()(std::int64_t) const { return of_rank; }
+};
+struct value_of_row {
+  double of_rank;
+  double operator()(std::int64_t, std::int64_t) const { return of_rank; }
+};
+
+/// So many results that each rank joins a slice of them, of which there is the last one to get.
+struct many_results {
+  static constexpr std::int64_t count = 4'000;
+
+  const double* results;
+  fanin::pending<void> all;
+
+  bool ready() { return all.ready(); }
+  double get() {
+    all.get();
+    return results[count - 1];
+  }
 };
 
 enum class outcome { right, wrong, out_of_memory, failed, refused };
@@ -78,13 +97,14 @@ bool runs_out(const Call& call, int allocation, int size) {
 /// Of the others: that nobody gives them another call's values, until the first rank has made its calls.
 template <class Begin>
 bool nothing_wrong(const Begin& begin, int size) {
+  using result_type = decltype(begin(2));
   struct of_call {
     int number;
-    std::unique_ptr<fanin::pending<double>> result;
+    std::unique_ptr<result_type> result;
   };
   std::vector<of_call> calls;
   for (int number = 2; number < 4; ++number) {
-    calls.push_back({number, std::make_unique<fanin::pending<double>>(begin(number))});
+    calls.push_back({number, std::make_unique<result_type>(begin(number))});
   }
   MPI_Request all_are_here = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &all_are_here);
@@ -104,6 +124,29 @@ bool nothing_wrong(const Begin& begin, int size) {
   return is_right;
 }
 
+/// A call whose every allocation fails in turn, for the first rank: begin(comm, number) gives what is to come, and
+/// call(comm, number) waits for it.
+template <class Begin, class Call>
+bool check(const char* form, int gather_up_to, const Begin& begin, const Call& call) {
+  bool are_right = true;
+  for (int allocation = 0; allocation < most_allocations; ++allocation) {
+    // A communicator that a rank is missing in cannot go away.
+    const auto& comm = *new fanin::mpi(MPI_COMM_WORLD, {.gather_up_to = gather_up_to});
+    bool is_right = false;
+    if (comm.rank() == 0) {
+      is_right = runs_out([&](int number) { return call(comm, number); }, allocation, comm.size());
+      MPI_Request all_are_here = MPI_REQUEST_NULL;
+      MPI_Ibarrier(MPI_COMM_WORLD, &all_are_here);
+      MPI_Wait(&all_are_here, MPI_STATUS_IGNORE);
+    } else {
+      is_right = nothing_wrong([&](int number) { return begin(comm, number); }, comm.size());
+    }
+    if (!is_right) std::printf("rank %d, %s, allocation %d: wrong\n", comm.rank(), form, allocation);
+    are_right &= is_right;
+  }
+  return are_right;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,33 +155,29 @@ int main(int argc, char** argv) {
   return EXIT_SUCCESS;
 #endif
   MPI_Init(&argc, &argv);
-  bool are_right = true;
-  for (const bool waits : {false, true}) {
-    for (int allocation = 0; allocation < most_allocations; ++allocation) {
-      // By groups calls that wait exchange as others do. A communicator that a rank is missing in cannot go away.
-      const auto& comm = *new fanin::mpi(MPI_COMM_WORLD, {.gather_up_to = waits ? 2 : 1024});
-      const int rank = comm.rank();
-      const auto part = fanin::over(comm, fanin::range(fanin::serial{}, rank, rank + 1));
-      const auto begin = [&](int number) {
-        return fanin::parallel_reduce_async(part, value{static_cast<double>(number)}, fanin::sum<double>{});
-      };
-      const auto call = [&](int number) {
-        return waits ? fanin::parallel_reduce(part, value{static_cast<double>(number)}, fanin::sum<double>{})
-                     : begin(number).get();
-      };
-      bool is_right = false;
-      if (rank == 0) {
-        is_right = runs_out(call, allocation, comm.size());
-        MPI_Request all_are_here = MPI_REQUEST_NULL;
-        MPI_Ibarrier(MPI_COMM_WORLD, &all_are_here);
-        MPI_Wait(&all_are_here, MPI_STATUS_IGNORE);
-      } else {
-        is_right = nothing_wrong(begin, comm.size());
-      }
-      if (!is_right) std::printf("rank %d, %s, allocation %d: wrong\n", rank, waits ? "waits" : "async", allocation);
-      are_right &= is_right;
-    }
-  }
+  const auto part = [](const fanin::mpi& comm) {
+    return fanin::over(comm, fanin::range(fanin::serial{}, comm.rank(), comm.rank() + 1));
+  };
+  const fanin::sum<double> sum;
+  const auto begin = [&](const fanin::mpi& comm, int number) {
+    return fanin::parallel_reduce_async(part(comm), value{static_cast<double>(number)}, sum);
+  };
+  static double results[4][many_results::count];
+  const auto begin_many = [&](const fanin::mpi& comm, int number) {
+    const auto rows = fanin::over(comm, fanin::rows(fanin::serial{}, many_results::count, 1));
+    return many_results{results[number],
+                        fanin::parallel_reduce_async(results[number], rows, value_of_row{double(number)}, sum)};
+  };
+  const auto get = [](const auto& of_call) {
+    return [&](const fanin::mpi& comm, int number) { return of_call(comm, number).get(); };
+  };
+  const auto wait = [&](const fanin::mpi& comm, int number) {
+    return fanin::parallel_reduce(part(comm), value{static_cast<double>(number)}, sum);
+  };
+  bool are_right = check("async", 1024, begin, get(begin));
+  are_right &= check("many, async", 1024, begin_many, get(begin_many));
+  // By groups calls that wait exchange as others do.
+  are_right &= check("waits", 2, begin, wait);
   MPI_Finalize();
   return are_right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -22,18 +22,25 @@ void use(const fanin::mpi& comm) {
   const fanin::serial exec;
   const fanin::sum<double> sum;
 #if defined(WRONG)
-  const int offsets[] = {0, 1, 3};
-  fanin::over(comm, fanin::rows(exec, 3, 4));
-  fanin::over(comm, fanin::rows(plane));
-  fanin::over(comm, fanin::columns(plane));
-  fanin::over(comm, fanin::axes<1>(plane));
-  fanin::over(comm, fanin::segments(plane[0], offsets));
+  const double box[2][3][4] = {};
+  fanin::value_index<double, fanin::md_index<2>> places[4];
+  fanin::parallel_reduce(fanin::over(comm, fanin::rows(exec, 3, 4)), in_plane{}, sum);
+  fanin::reduce(exec, fanin::over(comm, fanin::columns(plane)), sum);
+  fanin::reduce_into(places, exec, fanin::over(comm, fanin::axes<0, 1>(box)), fanin::min_loc<double>{});
+  fanin::over(comm, fanin::runs(exec, plane[0]));
   fanin::over(MPI_COMM_WORLD, plane);
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), plane, product{}, sum);
 #else
+  const int offsets[] = {0, 1, 3};
+  double of_rows[3];
+  fanin::value_index<double> places[4];
+  fanin::parallel_reduce_into(of_rows, fanin::over(comm, fanin::rows(exec, 3, 4)), in_plane{}, sum);
+  fanin::reduce_into(of_rows, exec, fanin::over(comm, fanin::rows(plane)), sum);
+  fanin::reduce_into(places, exec, fanin::over(comm, fanin::columns(plane)), fanin::min_loc<double>{});
+  fanin::reduce_async(of_rows, exec, fanin::over(comm, fanin::segments(plane[0], offsets)), sum).get();
   fanin::reduce(exec, fanin::over(comm, plane), sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), product{}, sum);
   fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, sum, fanin::min_loc<double>{});

@@ -41,6 +41,10 @@ struct height_at {
   }
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return height(i, j, 7); }
 };
+/// Of an element, whatever its segment.
+struct height_of_element {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t, std::int64_t k) const { return height(k, 3, 7); }
+};
 /// A reducer of one's own, which sees numbers: the least one of a value that is negative. Several elements at once have
 /// numbers one behind the other, as those of a part of a box have not.
 struct first_negative {
@@ -84,7 +88,9 @@ struct sliced_box {
   fanin::md_index<Rank> own_lower{};
   fanin::md_index<Rank> own_upper{};
 
-  sliced_box(const fanin::mpi& comm, std::uint64_t seed) {
+  sliced_box(const fanin::mpi& comm, std::uint64_t seed) : sliced_box(comm, seed, seed % Rank) {}
+  template <class Comm>
+  sliced_box(const Comm& comm, std::uint64_t seed, std::size_t cut) {
     for (std::size_t d = 0; d < Rank; ++d) {
       const std::uint64_t draw = mix(seed * 10 + d);
       lower[d] = static_cast<std::int64_t>(draw % 9) - 4;
@@ -92,7 +98,6 @@ struct sliced_box {
     }
     own_lower = lower;
     own_upper = upper;
-    const std::size_t cut = seed % Rank;
     const own_part part(upper[cut] - lower[cut], comm, seed);
     own_lower[cut] = lower[cut] + part.begin;
     own_upper[cut] = lower[cut] + part.end;

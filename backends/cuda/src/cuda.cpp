@@ -19,7 +19,8 @@ cuda_state::cuda_state(int on_device, cudaStream_t on_stream, bool owns, std::sh
       owns_stream{owns},
       resource{std::move(from)},
       context{made_context()},
-      mailboxes{std::make_shared<mailbox_pool>(device, stream, context)} {
+      mailboxes{std::make_shared<mailbox_pool>(device, stream, context)},
+      rooms{std::make_shared<shared_rooms<pinned_memory>>(pinned_memory{device, context})} {
   FANIN_DETAIL_CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   FANIN_DETAIL_CHECK_CUDA(
       cudaDeviceGetAttribute(&shared_bytes_of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));

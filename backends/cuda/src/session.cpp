@@ -306,18 +306,24 @@ cuda_pending cuda_calls::place_for(const cuda_handle& handle, int words, const c
   return cuda_session(handle, nullptr, cuda_session::mode::blocking, call).pending_mailbox(words);
 }
 
-void cuda_calls::run_aside(const cuda_memory& memory, const void* kernel, void** arguments, const char* call) {
+void cuda_calls::run_aside(const cuda_memory& memory, const void* kernel, int grid_size, int block_size,
+                           void** arguments, const char* call) {
   const last_error_scope last_error;
   const device_scope of_memory(memory.device);
   if (made_context() != memory.context) refuse_lost_context(call);
   const relaxed_capture_scope relaxed;
   const cudaStream_t aside = service_stream();
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(1);
-  config.blockDim = dim3(32);
+  config.gridDim = dim3(static_cast<unsigned>(grid_size));
+  config.blockDim = dim3(static_cast<unsigned>(block_size));
   config.stream = aside;
   FANIN_DETAIL_CHECK_CUDA(cudaLaunchKernelExC(&config, kernel, arguments));
   wait_for_stream(aside);
+}
+
+std::shared_ptr<void> cuda_calls::shared_room(const cuda_handle& handle, std::size_t bytes) {
+  const cuda_session session(handle, nullptr, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
+  return handle.state->rooms->take(bytes);
 }
 
 }  // namespace fanin::detail

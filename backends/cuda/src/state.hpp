@@ -15,6 +15,7 @@
 
 #include <fanin/cuda/resource.hpp>
 #include <fanin/cuda/session.hpp>
+#include <fanin/detail/shared_rooms.hpp>
 
 namespace fanin::detail {
 
@@ -46,6 +47,15 @@ struct captured_node {
   cudaGraphNode_t node = nullptr;
 
   friend bool operator==(const captured_node&, const captured_node&) = default;
+};
+
+/// Of the host, for the device too, where the context is that it was made in.
+struct pinned_memory {
+  int device;
+  std::uint64_t context;
+
+  void* allocate(std::size_t bytes) const;
+  void free(void* memory) const noexcept;
 };
 
 class mailbox_pool;
@@ -83,6 +93,7 @@ class cuda_state : public std::enable_shared_from_this<cuda_state> {
   const std::shared_ptr<cuda_resource> resource;  ///< null: cudaMalloc
   const std::uint64_t context;                    ///< in which everything here was made
   const std::shared_ptr<mailbox_pool> mailboxes;  ///< of results that are got later, with which they are shared
+  const std::shared_ptr<shared_rooms<pinned_memory>> rooms;  ///< of calls over ranks with many results
   int multiprocessors = 0;
   int shared_bytes_of_block = 0;  ///< the most that a kernel may ask for
 

@@ -293,6 +293,23 @@ workspace_memory cuda_state::captured_workspace(std::size_t bytes) {
   return view;
 }
 
+void* pinned_memory::allocate(std::size_t bytes) const {
+  const last_error_scope last_error;
+  const relaxed_capture_scope relaxed;
+  void* memory = nullptr;
+  FANIN_DETAIL_CHECK_CUDA(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped));
+  return memory;
+}
+
+void pinned_memory::free(void* memory) const noexcept {
+  const release_scope scope(device);
+  try {
+    if (made_context() == context) static_cast<void>(cudaFreeHost(memory));
+  } catch (const std::exception&) {
+    // The context is lost, and everything in it.
+  }
+}
+
 void cuda_state::reserve(pinned_block& block, std::size_t bytes) {
   if (block.host != nullptr && block.bytes >= bytes) return;
   const last_error_scope last_error;

@@ -16,6 +16,8 @@
 
 #include <fanin/mpi/exchange.hpp>
 
+#include "exchange_of_many.hpp"
+#include "exchange_of_result.hpp"
 #include "exchange_under_way.hpp"
 #include "state.hpp"
 
@@ -161,8 +163,10 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
   if (state.has_left_step()) throw state_error(std::string(call.name) + mpi_state::why_not_in_step);
   if (state.size == 1 || !state.options.check_calls) return;
-  const std::string form = detail::make_for_step(
-      state, [&] { return std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : ""); });
+  const std::string form = detail::make_for_step(state, [&] {
+    return std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : "") +
+           (call.results == 1 ? "" : ", " + std::to_string(call.results));
+  });
   const std::uint64_t hash = hash_of(
       form.c_str(), hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
@@ -172,7 +176,8 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
   if (least[0] != hash || least[1] != ~hash) {
     throw state_error(std::string(call.name) +
                       " over ranks: ranks make different calls; on this one it has the label \"" +
-                      (call.label == nullptr ? "" : call.label) + "\" and reduces by " + call.reducers);
+                      (call.label == nullptr ? "" : call.label) + "\" and reduces by " + call.reducers +
+                      (call.results == 1 ? "" : ", for " + std::to_string(call.results) + " results"));
   }
 }
 
@@ -213,7 +218,7 @@ int ranks_of(const mpi_state& state) noexcept { return state.size; }
 std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& join) {
   if (state.size == 1) return part.has_failed ? 1 : 0;
   const auto exchange = detail::make_for_step(state, [&] {
-    auto one = std::make_shared<exchange_under_way>(state, std::move(part), join);
+    auto one = std::make_shared<exchange_of_result>(state, std::move(part), join);
     state.add(one);
     return one;
   });
@@ -225,7 +230,20 @@ std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& j
 std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join) {
   if (state.size == 1) return std::make_shared<exchange_of_one>(std::move(part));
   auto one = detail::make_for_step(state, [&] {
-    auto made = std::make_shared<exchange_under_way>(state, std::move(part), std::move(join));
+    auto made = std::make_shared<exchange_of_result>(state, std::move(part), std::move(join));
+    state.add(made);
+    return made;
+  });
+  advance_all();
+  return one;
+}
+
+std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<many_to_come> many, bool waits) {
+  if (state.size == 1) {
+    return detail::make_for_step(state, [&] { return std::make_shared<exchange_of_many_of_one>(std::move(many)); });
+  }
+  auto one = detail::make_for_step(state, [&] {
+    auto made = std::make_shared<exchange_of_many>(state, std::move(many), waits);
     state.add(made);
     return made;
   });

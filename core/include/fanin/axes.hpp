@@ -71,7 +71,8 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
         left_extents_{extents<axes::left_rank>(range, false)},
         left_{bounds<axes::left_rank>(range, false), left_extents_, results_},
         count_{results_ == 0 ? 0 : product(range, true)},
-        reduced_{bounds<axes::reduced_rank>(range, true), extents<axes::reduced_rank>(range, true), count_} {}
+        reduced_extents_{extents<axes::reduced_rank>(range, true)},
+        reduced_{bounds<axes::reduced_rank>(range, true), reduced_extents_, count_} {}
 
   handle_type handle() const noexcept { return handle_; }
   /// How many results there are. 0 where any extent that is left is 0.
@@ -122,6 +123,7 @@ class axes_policy<md_range_policy<Exec, Rank, Order>, Axis...> {
   left_index left_extents_;
   detail::md_shape<axes::left_rank, Order> left_;
   std::int64_t count_;
+  reduced_index reduced_extents_;
   detail::md_shape<axes::reduced_rank, Order> reduced_;
 };
 
@@ -179,6 +181,16 @@ struct many_over<axes_policy<md_range_policy<Exec, Rank, Order>, Axis...>> {
   static constexpr iterate order = Order;
   /// Of the indices that are left, in declared order.
   static md_index<axes::left_rank> left_extents(const range_type& range) { return range.left_extents_; }
+  static const auto& reduced_shape(const range_type& range) { return range.reduced_; }
+  /// The lower ones, and the upper ones.
+  static std::array<md_index<axes::reduced_rank>, 2> reduced_bounds(const range_type& range) {
+    std::array<md_index<axes::reduced_rank>, 2> bounds{};
+    for (std::size_t at = 0; at < axes::reduced_rank; ++at) {
+      bounds[0][at] = range.reduced_.lower(at);
+      bounds[1][at] = bounds[0][at] + range.reduced_extents_[at];
+    }
+    return bounds;
+  }
   template <class F, class Composite>
   static constexpr bool check_functor() {
     return check_composite<F>(std::type_identity<typename Composite::plain_type>{});
@@ -306,6 +318,8 @@ struct many_in<axes_data<T, Rank, Axis...>> {
   using result_type = typename axes_result_of_all<axes, Reducer...>::type;
 
   static md_index<left_rank> left_extents(const data_type& data) { return data_type::left(data.extents_); }
+  /// How many of them reducers count.
+  static std::int64_t elements(const data_type& data) { return data.count(); }
 
   template <class Exec>
   static void check(const typename backend<Exec>::handle_type& handle, const data_type& data, const char* call) {

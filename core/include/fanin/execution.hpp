@@ -48,6 +48,9 @@ namespace fanin {
 ///   finish_aside<Composite>(handle) what finished(g, ...) runs on the device by, when the host has the accumulators of
 ///                                   all ranks: gives g's result of (composite, accumulators), waits for no later work
 ///                                   of the object's, and may outlive it. Throws state_error where that is captured
+///   for_aside<Composite>(handle)    likewise of many results: called with (count, f) calls f(i) for each of so many
+///   shared_room(handle, bytes)      -> shared_ptr<void>, of memory of the host that the device reaches, too; it may
+///                                   outlive the object, which uses it again
 ///
 /// `label` is a null-terminated string or null. Functors and composites have been checked; count >= 0; count > 0
 /// implies data is not null.

@@ -264,27 +264,35 @@ void reduce_into(detail::array_result_t<X, Reducer...>* out, Exec&& exec, const 
 
 namespace detail {
 
-/// Goes over data that give many results by reduce(put, rows, composite), if there are any, into a pointer, an array
-/// or a tuple of them.
-template <class Object, class Out, class Reduce, class Data, class... Reducer>
-void over_data_of_many(const typename backend<Object>::handle_type& handle, Out& out, const char* call,
-                       const Reduce& reduce, const Data& data, const Reducer&... reducers) {
-  using many = many_in<Data>;
-  using result = one_of_data_t<Data, Reducer...>;
-  if constexpr (detail::check_destination_type<Out, result, many::left_rank>()) {
-    const auto opened = detail::open_destinations<Object, result>(handle, out, many::left_extents(data), data.results(),
-                                                                  iterate::right, call);
-    if (data.results() == 0) return;
-    many::template check<Object>(handle, data, call);
-    const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows,
-                                                                 const Composite& all) {
-      if constexpr (detail::check_composite_of_many<typename Rows::functor_type, Rows::axes::rank>(
-                        std::type_identity<typename Composite::plain_type>{})) {
-        reduce(put, rows, all);
-      }
-    };
-    many::with_rows(data, opened, use, reducers...);
+/// Goes over data that give many results, of one kind, by form(put, rows, composite), if there are any, into a pointer,
+/// an array or a tuple of them.
+template <class Data>
+struct call_of_many_data {
+  template <class Object, class Out, class Form, class... Reducer>
+  static void run(const typename backend<Object>::handle_type& handle, Out& out, const char* name, const Form& form,
+                  const Data& data, const Reducer&... reducers) {
+    using many = many_in<Data>;
+    using result = one_of_data_t<Data, Reducer...>;
+    if constexpr (detail::check_destination_type<Out, result, many::left_rank>()) {
+      const auto opened = detail::open_destinations<Object, result>(handle, out, many::left_extents(data),
+                                                                    data.results(), iterate::right, name);
+      if (data.results() == 0) return;
+      many::template check<Object>(handle, data, name);
+      const auto use = [&]<class Put, class Rows, class Composite>(const Put& put, const Rows& rows,
+                                                                   const Composite& all) {
+        if constexpr (detail::check_composite_of_many<typename Rows::functor_type, Rows::axes::rank>(
+                          std::type_identity<typename Composite::plain_type>{})) {
+          form(put, rows, all);
+        }
+      };
+      many::with_rows(data, opened, use, reducers...);
+    }
   }
+};
+template <class Object, class Out, class Form, class Data, class... Reducer>
+void over_data_of_many(const typename backend<Object>::handle_type& handle, Out& out, const char* name,
+                       const Form& form, const Data& data, const Reducer&... reducers) {
+  call_of_many_data<Data>::template run<Object>(handle, out, name, form, data, reducers...);
 }
 
 }  // namespace detail

@@ -198,6 +198,7 @@ struct many_in<segments_data<T, Offset, HasStride>> {
   using result_type = typename axes_result_of_all<axes, Reducer...>::type;
 
   static md_index<1> left_extents(const data_type& data) { return {{data.results_}}; }
+  static std::int64_t elements(const data_type& data) { return data.size_; }
 
   template <class Exec>
   static void check(const typename backend<Exec>::handle_type& handle, const data_type& data, const char* call) {

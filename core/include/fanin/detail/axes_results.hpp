@@ -73,6 +73,9 @@ struct axes_placed {
   using left_dimensions = std::make_index_sequence<Axes::left_rank>;
   template <class R>
   using placed_result = axes_result_of_t<R, reduced_rank>;
+  /// Of other reducers, what they give.
+  template <class... Other>
+  using results_of = axes_placed<md_results_themselves, Axes, Order, Other...>;
   using result_type = typename given_by_finish<G, left_dimensions, placed_result<Reducer>...>::type;
 
   left_index place;
@@ -144,6 +147,12 @@ struct axes_composite : composite<Reducer...> {
   template <class Change>
   constexpr auto changed(const Change& change) const {
     return with(plain_type::changed(change));
+  }
+  /// Other reducers over the same rows, which give what they have.
+  template <class... Other>
+  constexpr auto of_others(const composite<Other...>& others) const {
+    using themselves = typename Placed::template results_of<Other...>;
+    return axes_composite<themselves, Other...>{others, themselves{{}, placed.reduced, {}}};
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/detail/ranks_places.hpp>
+#include <fanin/detail/ranks_rows.hpp>
 #include <fanin/detail/strided.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/macros.hpp>
@@ -27,6 +28,7 @@
 ///   call<Exec, Composite>   made of (state, handle, name, label, composite, whether the first index is given); has
 ///                           now(part), into(out, part) and later(part), of which a part is part_of_range, or one of
 ///                           ranks_data.hpp
+///   many_call<Exec>, exchanges(state)    for calls with many results: see ranks_many.hpp
 ///   first_of(state, name, count, first)  the index of this rank's first element, where it is needed
 ///   tells_bounds            whether ranks tell each other the bounds of their md_ranges, where places are asked for:
 ///                           widen<What...>(state, is_empty, lower, upper) makes them those of all, of a call that is
@@ -62,18 +64,14 @@ using part_composite = decltype(detail::reducers_of_part(std::declval<const Plai
 template <class R>
 inline constexpr bool hands_over_words = false;
 
-/// What is taken for a range by over(communicator, range); go_over_ranks refuses those of many results, and data of
-/// them, in words.
+/// What is taken for a range by over(communicator, range); go_over_ranks refuses, in words, those that do not go there.
 template <class Range>
-concept range_for_ranks = index_range<Range> || range_of_many<Range> || data_of_many<Range> || has_runs<Range>;
+concept range_for_ranks = index_range<Range> || range_of_many<Range> || has_runs<Range>;
 template <range_for_ranks Range>
 constexpr bool go_over_ranks() {
-  static_assert(index_range<Range> || data_of_many<Range>,
-                "fanin: over ranks go ranges of one result: range(exec, first, last), md_range(exec, lower, upper)");
-  static_assert(!data_of_many<Range>,
-                "fanin: over ranks go whole arrays, over(comm, xs): rows(xs), columns(xs), axes<...>(xs) and "
-                "segments(xs, offsets) give many results");
-  return index_range<Range>;
+  static_assert(!has_runs<Range>,
+                "fanin: runs do not go over ranks, which have other keys each: reduce the runs of each rank's own");
+  return !has_runs<Range>;
 }
 
 /// An execution object whose calls go over ranks.
@@ -136,10 +134,37 @@ struct backend<detail::on_ranks<Way, Exec>> {
     return call(handle, "fanin::parallel_reduce_async", label, c).later(part_of(handle, label, first, count, f));
   }
 
+  template <class Put, class Rows, class Composite>
+  static void reduce_many_into(const handle_type& handle, const char* label, const Put& put, const Rows& rows,
+                               const Composite& c) {
+    const auto call = many_call(handle, "fanin::parallel_reduce_into", label, rows, c);
+    const detail::part_of_rows<object, Rows, Composite> part{handle.exec, label, rows, c};
+    if (Way::exchanges(*handle.state)) return call.into(put, detail::left_of(rows), part, c);
+    call.check_alone();
+    detail::check_put<object>(handle.exec, put, "fanin::parallel_reduce_into");
+    part.into(put);
+  }
+  template <class Put, class Rows, class Composite>
+  static pending<void> reduce_many_async(const handle_type& handle, const char* label, const Put& put, const Rows& rows,
+                                         const Composite& c) {
+    const auto call = many_call(handle, "fanin::parallel_reduce_async", label, rows, c);
+    const detail::part_of_rows<object, Rows, Composite> part{handle.exec, label, rows, c};
+    if (Way::exchanges(*handle.state)) return call.later(put, detail::left_of(rows), part, c);
+    call.check_alone();
+    detail::check_put<object>(handle.exec, put, "fanin::parallel_reduce_async");
+    return part.later(put);
+  }
+
  private:
   template <class Composite>
   static auto call(const handle_type& handle, const char* name, const char* label, const Composite& c) {
     return typename Way::template call<object, Composite>(*handle.state, handle.exec, name, label, c, false);
+  }
+  template <class Rows, class Composite>
+  static auto many_call(const handle_type& handle, const char* name, const char* label, const Rows& rows,
+                        const Composite&) {
+    return typename Way::template many_call<object>(*handle.state, handle.exec, name, label,
+                                                    std::type_identity<Composite>{}, rows.results, false);
   }
   template <class F>
   static detail::part_of_range<object, F> part_of(const handle_type& handle, const char* label, std::int64_t first,
@@ -160,7 +185,17 @@ class ranks_policy {
 
   handle_type handle() const { return {state_, range_.handle()}; }
   /// This rank's.
-  std::int64_t size() const noexcept { return range_.size(); }
+  std::int64_t size() const noexcept
+    requires(detail::index_range<Range>)
+  {
+    return range_.size();
+  }
+  /// Alike on all ranks.
+  std::int64_t results() const noexcept
+    requires(detail::range_of_many<Range>)
+  {
+    return range_.results();
+  }
   const Range& range() const noexcept { return range_; }
   typename Way::state_type& state() const noexcept { return *state_; }
 
@@ -189,7 +224,7 @@ part_of_box<Rank, Order> box_of_part(
           over<box>::shape(box(part.handle(), lower, upper))};
 }
 
-template <class Way, class Range>
+template <class Way, index_range Range>
 struct over<ranks_policy<Way, Range>> {
   using inner = over<Range>;
   using execution_type = typename ranks_policy<Way, Range>::execution_type;
@@ -216,7 +251,9 @@ struct over<ranks_policy<Way, Range>> {
   template <class... Reducer>
   static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
     if constexpr (Way::tells_bounds && is_md_range<Range> && (sees_index<Reducer> || ...)) {
-      return detail::make_composite_of_part(detail::box_of_part<Reducer...>(range), reducers...);
+      const auto box = detail::box_of_part<Reducer...>(range);
+      const auto make = [&](const auto&... counted) { return detail::make_md_composite(box.whole, counted...); };
+      return detail::with_counted_in(box, make, reducers...);
     } else {
       return inner::composite_of(range.range(), reducers...);
     }

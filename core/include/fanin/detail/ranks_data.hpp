@@ -69,6 +69,14 @@ struct counted_from {
   FANIN_FUNCTION constexpr auto operator()(std::int64_t i) const { return f(i - first); }
 };
 
+/// Throws invalid_argument where so many elements from `first`, above 0, on have no 64-bit indices.
+inline void check_last_index(std::int64_t count, std::int64_t first, const char* call) {
+  if (count > std::numeric_limits<std::int64_t>::max() - first) {
+    throw invalid_argument(std::string(call) + ": " + std::to_string(count) + " elements from index " +
+                           std::to_string(first) + " on do not fit a 64-bit index");
+  }
+}
+
 /// A rank's part of arrays whose elements at one index f takes together. They are looked at when they are reduced.
 template <class Exec, class F, class... X>
 struct part_of_elements {
@@ -119,10 +127,7 @@ struct part_of_elements {
     if (first_differs) {
       throw invalid_argument(std::string(name) + ": the arrays' first elements were given different indices");
     }
-    if (first > 0 && count > std::numeric_limits<std::int64_t>::max() - first) {
-      throw invalid_argument(std::string(name) + ": " + std::to_string(count) + " elements from index " +
-                             std::to_string(first) + " on do not fit a 64-bit index");
-    }
+    if (first > 0) detail::check_last_index(count, first, name);
   }
 };
 

@@ -16,8 +16,8 @@
 #include <fanin/reducers.hpp>
 #include <fanin/tuple.hpp>
 
-/// Places in an md_range of which each rank has a part. A part's reducers count its own indices; what ranks hand over
-/// counts those of the box that holds all parts, in the same order.
+/// Places in an md_range, or along an axis, of which each rank has a part. A part's reducers count its own indices;
+/// what ranks hand over counts those of the whole, in the same order: of the box that holds all parts, or of the line.
 namespace fanin::detail {
 
 /// A part's box in that of the whole.
@@ -30,17 +30,24 @@ struct part_of_box {
   FANIN_FUNCTION constexpr std::int64_t in_whole(std::int64_t n) const { return whole.number_of(part.index_of(n)); }
 };
 
+/// A part's indices count from 0, and are those from `first` on of the whole.
+struct part_of_line {
+  std::int64_t first;
+
+  FANIN_FUNCTION constexpr std::int64_t in_whole(std::int64_t n) const { return n + first; }
+};
+
 /// R, a reducer that tells places, of a part.
-template <class R, std::size_t Rank, iterate Order>
+template <class R, class Part>
 struct places_of_part : R {
-  part_of_box<Rank, Order> box;
+  Part part;
 
   FANIN_FUNCTION constexpr std::int64_t in_whole(std::int64_t n) const {
-    return n == no_index ? no_index : box.in_whole(n);
+    return n == no_index ? no_index : part.in_whole(n);
   }
 };
-template <class R, std::size_t Rank, iterate Order>
-inline constexpr bool tells_place<places_of_part<R, Rank, Order>> = true;
+template <class R, class Part>
+inline constexpr bool tells_place<places_of_part<R, Part>> = true;
 
 /// Whether one of a call's reducers does.
 template <class Plain>
@@ -56,8 +63,8 @@ template <class T>
 FANIN_FUNCTION constexpr min_max_index<T> numbered(const auto& places, const min_max_index<T>& acc) {
   return {acc.min, acc.max, places.in_whole(acc.min_index), places.in_whole(acc.max_index)};
 }
-template <class R, std::size_t Rank, iterate Order>
-struct handed_over<places_of_part<R, Rank, Order>> : places_of_part<R, Rank, Order> {
+template <class R, class Part>
+struct handed_over<places_of_part<R, Part>> : places_of_part<R, Part> {
   using accumulator_type = reducer_accumulator_t<R>;
   using result_type = accumulator_type;
   FANIN_FUNCTION constexpr accumulator_type result(const accumulator_type& acc) const {
@@ -66,41 +73,40 @@ struct handed_over<places_of_part<R, Rank, Order>> : places_of_part<R, Rank, Ord
 };
 
 /// R, a reducer of one's own that sees indices: the numbers of the whole.
-template <class R, std::size_t Rank, iterate Order>
+template <class R, class Part>
 struct counted_in_whole : R {
-  part_of_box<Rank, Order> box;
+  Part part;
 
   template <class State>
   FANIN_FUNCTION constexpr void fold(State& state, const reducer_value_t<R>& value, std::int64_t n) const {
-    R::fold(state, value, box.in_whole(n));
+    R::fold(state, value, part.in_whole(n));
   }
   /// Whose elements have numbers one behind the other.
   template <class State, class Batch>
   void fold_batch(State&, const Batch&) const = delete;
 };
 
-template <class R, std::size_t Rank, iterate Order>
-constexpr auto placed_in(const part_of_box<Rank, Order>& box, const R& reducer) {
+template <class Part, class R>
+constexpr auto counted_in(const Part& part, const R& reducer) {
   if constexpr (tells_place<R>) {
-    return places_of_part<R, Rank, Order>{reducer, box};
+    return places_of_part<R, Part>{reducer, part};
   } else if constexpr (sees_index<R>) {
-    static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer that sees indices of an md_range is not final");
-    return counted_in_whole<R, Rank, Order>{reducer, box};
+    static_assert(!std::is_final_v<R>, "fanin: over ranks a reducer that sees indices of a part is not final");
+    return counted_in_whole<R, Part>{reducer, part};
   } else {
     return reducer;
   }
 }
 
-/// The reducers as one, which gives indices of the whole.
-template <std::size_t Rank, iterate Order, class... R>
-constexpr auto make_composite_of_part(const part_of_box<Rank, Order>& box, const R&... reducers) {
-  return detail::make_md_composite(box.whole, detail::placed_in(box, reducers)...);
+/// Calls make(reducers...) with those that give indices of the whole.
+template <class Part, class Make, class... R>
+constexpr auto with_counted_in(const Part& part, const Make& make, const R&... reducers) {
+  return make(detail::counted_in(part, reducers)...);
 }
-template <std::size_t Rank, iterate Order, class G, class... R>
-constexpr auto make_composite_of_part(const part_of_box<Rank, Order>& box, const finished_reducers<G, R...>& finished) {
+template <class Part, class Make, class G, class... R>
+constexpr auto with_counted_in(const Part& part, const Make& make, const finished_reducers<G, R...>& finished) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return detail::make_md_composite(box.whole,
-                                     fanin::finished(finished.g, detail::placed_in(box, get<I>(finished.reducers))...));
+    return make(fanin::finished(finished.g, detail::counted_in(part, get<I>(finished.reducers))...));
   }(std::index_sequence_for<R...>{});
 }
 

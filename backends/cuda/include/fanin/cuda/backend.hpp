@@ -225,6 +225,15 @@ struct cuda_backend : cuda_calls {
     return [](const Composite& c, const auto& acc) { return c.result_on_host(acc); };
 #endif
   }
+  template <class Composite>
+  static auto for_aside([[maybe_unused]] const cuda_handle& handle) {
+#if defined(__CUDACC__)
+    return cuda_for_aside(handle);
+#else
+    refuse_functor<Composite>();
+    return [](std::int64_t, const auto&) {};
+#endif
+  }
 
  private:
   template <class T, class Composite>

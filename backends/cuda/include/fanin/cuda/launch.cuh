@@ -123,7 +123,7 @@ class cuda_finish_aside {
     const cuda_destination<result_type> destination{nullptr, place_.mailbox};
     void* arguments[] = {argument(g), argument(results), argument(destination)};
     const auto kernel = &finish_kernel<G, result_type, Results...>;
-    cuda_calls::run_aside(memory_, kernel_pointer(kernel), arguments, call);
+    cuda_calls::run_aside(memory_, kernel_pointer(kernel), 1, 32, arguments, call);
     bytes_of<result_type> result;
     place_.slot->take(&result, sizeof(result_type));
     return result.value;
@@ -135,18 +135,44 @@ class cuda_finish_aside {
   cuda_pending place_;
 };
 
+inline constexpr int for_block_size = 256;
+inline constexpr int for_blocks_per_sm = 32;
+inline int for_grid(std::int64_t count, int most_blocks) {
+  return static_cast<int>(std::min<std::int64_t>((count - 1) / for_block_size + 1, most_blocks));
+}
+
+/// f(i) for each of so many indices, beside the object's work: see backend.
+class cuda_for_aside {
+ public:
+  explicit cuda_for_aside(const cuda_handle& handle)
+      : memory_{cuda_calls::memory(handle)},
+        most_blocks_{cuda_session(handle, nullptr, cuda_session::mode::ordered, call).multiprocessors() *
+                     for_blocks_per_sm} {}
+
+  template <class F>
+  void operator()(std::int64_t count, const F& f) const {
+    check_device_functor<F>();
+    const std::int64_t first = 0;
+    void* arguments[] = {argument(f), argument(first), argument(count)};
+    cuda_calls::run_aside(memory_, kernel_pointer(&for_kernel<F>), for_grid(count, most_blocks_), for_block_size,
+                          arguments, call);
+  }
+
+ private:
+  static constexpr const char* call = "fanin::parallel_reduce_into";
+
+  cuda_memory memory_;
+  int most_blocks_;
+};
+
 template <class F>
 void launch_for(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count, const F& f) {
-  constexpr int block_size = 256;
-  constexpr int blocks_per_sm = 32;
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_for");
-  const std::int64_t blocks = (count - 1) / block_size + 1;
-  const auto grid = static_cast<int>(std::min<std::int64_t>(blocks, session.multiprocessors() * blocks_per_sm));
   void* arguments[] = {argument(f), argument(first), argument(count)};
   cuda_launch launch;
   launch.strategy = "parallel_for";
-  launch.grid_size = grid;
-  launch.block_size = block_size;
+  launch.grid_size = for_grid(count, session.multiprocessors() * for_blocks_per_sm);
+  launch.block_size = for_block_size;
   session.launch(kernel_pointer(&for_kernel<F>), launch, arguments, {});
   session.record(launch);
 }

@@ -233,9 +233,13 @@ struct cuda_calls {
   static bool is_capturing(const cuda_handle& handle, const char* call);
   /// A mailbox of so many words, which outlives the object, for a kernel that is yet to be launched.
   static cuda_pending place_for(const cuda_handle& handle, int words, const char* call);
-  /// Launches a kernel of one warp where the memory is, beside the object's stream, which may be gone, and waits for
-  /// it. It sees what work had written that the host knows to have ended. Throws state_error where the context is gone.
-  static void run_aside(const cuda_memory& memory, const void* kernel, void** arguments, const char* call);
+  /// Launches a kernel of so many blocks where the memory is, beside the object's stream, which may be gone, and waits
+  /// for it. It sees what work had written that the host knows to have ended. Throws state_error where the context is
+  /// gone.
+  static void run_aside(const cuda_memory& memory, const void* kernel, int grid_size, int block_size, void** arguments,
+                        const char* call);
+  /// Pinned memory of the host, at one address for both, that outlives the object.
+  static std::shared_ptr<void> shared_room(const cuda_handle& handle, std::size_t bytes);
 };
 
 }  // namespace detail

@@ -264,6 +264,14 @@ struct backend<kokkos<Space>> {
   static auto finish_aside(handle_type state) {
     return detail::kokkos_finish_aside<Space, Composite>(*state);
   }
+  template <class Composite>
+  static auto for_aside(handle_type state) {
+    return detail::kokkos_for_aside<Space>(*state);
+  }
+  static std::shared_ptr<void> shared_room(handle_type state, std::size_t bytes) {
+    (void)state->space("fanin::parallel_reduce_into");
+    return state->rooms->take(bytes);
+  }
 
   static void copy_to_host(const memory_type& memory, void* to, const void* from, std::size_t bytes) {
     copy<Kokkos::HostSpace, memory_space>(memory, to, from, bytes, "fanin::copy_to_host");
@@ -416,6 +424,13 @@ struct backend<kokkos_view<Space>> {
   template <class Composite>
   static auto finish_aside(handle_type view) {
     return object::template finish_aside<Composite>(of(view));
+  }
+  template <class Composite>
+  static auto for_aside(handle_type view) {
+    return object::template for_aside<Composite>(of(view));
+  }
+  static std::shared_ptr<void> shared_room(handle_type view, std::size_t bytes) {
+    return object::shared_room(of(view), bytes);
   }
 };
 

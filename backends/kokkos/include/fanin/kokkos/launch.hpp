@@ -263,4 +263,30 @@ class kokkos_finish_aside {
   std::shared_ptr<kokkos_state<Space>> aside_;
 };
 
+/// f(i) for each of so many indices, beside the object's work: see backend.
+template <class Space>
+class kokkos_for_aside {
+ public:
+  explicit kokkos_for_aside(kokkos_state<Space>& state) {
+    refuse_kokkos_capture(state.space(call), call);
+    const kokkos_relaxed_capture relaxed;
+    aside_ = state.aside();
+  }
+
+  template <class F>
+  void operator()(std::int64_t count, const F& f) const {
+    const Space& space = aside_->space(call);
+    const kokkos_relaxed_capture relaxed;  // of another stream
+    launch_alone(space, [&] {
+      Kokkos::parallel_for(call, kokkos_range<Space>(space, 0, count), kokkos_for_functor<F>{f, 0});
+      space.fence(call);
+    });
+  }
+
+ private:
+  static constexpr const char* call = "fanin::parallel_reduce_into";
+
+  std::shared_ptr<kokkos_state<Space>> aside_;
+};
+
 }  // namespace fanin::detail

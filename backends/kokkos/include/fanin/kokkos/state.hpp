@@ -9,10 +9,29 @@
 #include <optional>
 
 #include <Kokkos_Core.hpp>
+#include <fanin/detail/shared_rooms.hpp>
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/kokkos/results.hpp>
 
 namespace fanin::detail {
+
+/// Of the host, for a device too.
+struct kokkos_shared_memory {
+  using memory_space = Kokkos::SharedHostPinnedSpace;
+
+  void* allocate(std::size_t bytes) const {
+    return Kokkos::kokkos_malloc<memory_space>("fanin::kokkos: results over ranks", bytes);
+  }
+  /// After Kokkos::finalize it stays to the end of the process.
+  void free(void* memory) const noexcept {
+    if (!kokkos_lifetime::get().is_alive()) return;
+    try {
+      Kokkos::kokkos_free<memory_space>(memory);
+    } catch (...) {
+      // The device has failed; whoever synchronised was told.
+    }
+  }
+};
 
 /// What a fanin::kokkos owns: the execution space instance, and workspace in its memory. On the heap, so that handles
 /// stay valid when the object moves. Both go when the object does, or when Kokkos is finalised, whichever comes first.
@@ -30,6 +49,9 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
   ~kokkos_state() { kokkos_lifetime::get().remove(*this); }
 
   const std::shared_ptr<kokkos_results<Space>> results;  ///< that are got later, with which it is shared
+  /// Of calls over ranks with many results, where the space's memory is not the host's.
+  const std::shared_ptr<shared_rooms<kokkos_shared_memory>> rooms =
+      std::make_shared<shared_rooms<kokkos_shared_memory>>(kokkos_shared_memory{});
 
   /// The instance. Throws state_error after Kokkos was finalised.
   const Space& space(const char* call) const {
@@ -72,6 +94,7 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
     } catch (...) {
       // The device has failed; whoever synchronised was told.
     }
+    rooms->clear();
     space_.reset();
   }
 

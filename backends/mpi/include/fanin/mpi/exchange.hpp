@@ -72,6 +72,32 @@ class part_to_come {
 /// in the thread that waits, so with its rounding mode and stack; else in whichever call goes on with the exchange.
 using join_parts = std::function<void(std::byte* into, const std::byte* from)>;
 
+/// Many results, and a rank's part of them: accumulators, one behind the other. What is done with them is, where they
+/// are few, in the thread that waits, else in whichever call goes on with the exchange.
+class many_to_come {
+ public:
+  /// Of so many results, and so many bytes of an accumulator and of what comes of it; alike on all ranks.
+  many_to_come(std::size_t count, std::size_t of_accumulator, std::size_t of_result)
+      : results{count}, accumulator_bytes{of_accumulator}, result_bytes{of_result} {}
+  many_to_come(const many_to_come&) = delete;
+  many_to_come& operator=(const many_to_come&) = delete;
+  virtual ~many_to_come() = default;
+
+  /// Whether take() would not wait. Does not wait.
+  virtual bool is_ready() noexcept = 0;
+  /// Once: where this rank's are, which stay there, and may be joined to, until the exchange is over. Null where the
+  /// part failed.
+  virtual std::byte* take() = 0;
+  /// Those of a later rank to those before it, of so many results.
+  virtual void join(std::byte* into, const std::byte* from, std::size_t some) const = 0;
+  /// What comes of all ranks' accumulators.
+  virtual void make_results(std::byte* to, const std::byte* joined, std::size_t some) const = 0;
+
+  const std::size_t results;
+  const std::size_t accumulator_bytes;
+  const std::size_t result_bytes;
+};
+
 /// One call's exchange: all ranks begin them in the order of their calls, one that waits for its part before those
 /// behind it. It keeps its memory until it is done.
 class rank_exchange {
@@ -84,7 +110,7 @@ class rank_exchange {
   /// Whether the whole's part is there. Does not wait.
   virtual bool is_done() = 0;
   virtual void wait() = 0;
-  /// Of all ranks, when it is done.
+  /// Of all ranks, when it is done. Of many results, these are what was gathered.
   const rank_part& whole() const { return whole_; }
   /// How many ranks have failed.
   std::int64_t failed() const { return failed_; }
@@ -101,6 +127,7 @@ struct rank_call {
   const char* reducers;
   bool has_first;    ///< the index of its first element is given
   bool is_finished;  ///< by finished(g, reducers...)
+  std::int64_t results = 1;
 };
 
 /// This rank does not take part in a call, for which it had no memory: the others wait for it there, and no later call
@@ -132,6 +159,8 @@ std::int64_t exchange_now(mpi_state& state, rank_part& part, const join_parts& j
 /// May return before it is done, and before it has begun, which it does when its part and those of all calls before it
 /// are there and this process is inside of a call of Fanin's over ranks, ready() and get() among them.
 std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<part_to_come> part, join_parts join);
+/// The same of many results; `waits` where all ranks wait for it in this call.
+std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<many_to_come> many, bool waits);
 /// Throws rank_error.
 [[noreturn]] void throw_failed_ranks(const char* call, std::int64_t failed);
 

@@ -3,7 +3,6 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,103 +24,16 @@
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/md_index.hpp>
+#include <fanin/mpi/call.hpp>
 #include <fanin/mpi/exchange.hpp>
+#include <fanin/mpi/many.hpp>
+#include <fanin/mpi/message.hpp>
 #include <fanin/mpi/mpi.hpp>
 #include <fanin/pending.hpp>
 
 namespace fanin {
 
 namespace detail {
-
-/// Accumulators that are sums of integers travel as so many words, which are added up: in any order, the same bits.
-template <class Accumulator>
-struct summed_words {
-  static constexpr std::size_t count = 0;
-};
-
-/// How the accumulators of a call's reducers travel.
-template <class Plain>
-struct rank_message;
-template <class... R>
-struct rank_message<composite<R...>> {
-  using plain_type = composite<R...>;
-  using accumulators = typename plain_type::accumulator_type;
-  static constexpr std::size_t size = sizeof...(R);
-  static constexpr std::array<std::size_t, size> words{
-      (hands_over_words<R> ? summed_words<reducer_accumulator_t<R>>::count : 0)...};
-  static constexpr std::array<std::size_t, size> bytes{(hands_over_words<R> ? 0 : sizeof(reducer_accumulator_t<R>))...};
-  static constexpr std::size_t before(const std::array<std::size_t, size>& of, std::size_t at) {
-    std::size_t sum = 0;
-    for (std::size_t k = 0; k < at; ++k) sum += of[k];
-    return sum;
-  }
-
-  /// Of what a part gives, which is the accumulator itself where there is one reducer.
-  template <class Result>
-  static accumulators of_result(const Result& result) {
-    if constexpr (size == 1) {
-      return {{{result}}};
-    } else {
-      return result;
-    }
-  }
-
-  /// As large as any other, and nobody looks at what is in it.
-  static rank_part failed_part() {
-    return {rank_array<std::byte>(before(bytes, size)), rank_array<std::uint64_t>(before(words, size)), true};
-  }
-  static rank_part part_of(const accumulators& acc) {
-    rank_part part = failed_part();
-    part.has_failed = false;
-    for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (words[I] != 0) {
-        using of = summed_words<std::remove_cvref_t<decltype(get<I>(acc))>>;
-        of::put(get<I>(acc), part.summed.data() + before(words, I));
-      } else {
-        std::memcpy(part.gathered.data() + before(bytes, I), std::addressof(get<I>(acc)), bytes[I]);
-      }
-    });
-    return part;
-  }
-  static accumulators whole_of(const plain_type& c, const rank_part& part) {
-    accumulators acc = c.identity();
-    for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      using type = std::remove_cvref_t<decltype(get<I>(acc))>;
-      if constexpr (words[I] != 0) {
-        get<I>(acc) = summed_words<type>::get(part.summed.begin() + before(words, I));
-      } else {
-        get<I>(acc) = read<type>(part.gathered.begin() + before(bytes, I));
-      }
-    });
-    return acc;
-  }
-  static join_parts join_of(const plain_type& c) {
-    return [c](std::byte* into, const std::byte* from) {
-      for_each([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-        if constexpr (words[I] == 0) {
-          using type = std::tuple_element_t<I, accumulators>;
-          type joined = read<type>(into + before(bytes, I));
-          get<I>(c.reducers).join(joined, read<type>(from + before(bytes, I)));
-          std::memcpy(into + before(bytes, I), std::addressof(joined), bytes[I]);
-        }
-      });
-    };
-  }
-
- private:
-  template <class Use>
-  static void for_each(const Use& use) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (use(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::make_index_sequence<size>{});
-  }
-  template <class T>
-  static T read(const std::byte* from) {
-    bytes_of<T> room;
-    std::memcpy(static_cast<void*>(std::addressof(room)), from, sizeof(T));
-    return room.value;
-  }
-};
 
 /// How a call's result is made of the accumulators of all ranks: on hosts there, and on devices all but what finished()
 /// does, which is for the backend. Made where the call is, for whenever the accumulators come.
@@ -229,27 +141,9 @@ class pending_of_ranks final : public pending_slot {
   std::shared_ptr<part> part_;
 };
 
-/// Words that tell a type from others, the same on all ranks of a program; there without run-time type information.
-template <class T>
-constexpr const char* name_of() {
-  return __PRETTY_FUNCTION__;
-}
-
-/// Of what a call has, the types that are the same on all ranks: g may be a lambda of a template, one for each backend.
-template <class What>
-struct without_g {
-  using type = What;
-};
-template <class G, class... R>
-struct without_g<finished_reducers<G, R...>> {
-  using type = tuple<R...>;
-};
-template <class What>
-using reducers_without_g = typename without_g<What>::type;
-
 /// A call over ranks: its own part, and what of it goes to the others.
 template <class Exec, class Composite>
-class call_over_ranks {
+class call_over_ranks : waiting_call<Exec> {
  public:
   using plain_type = typename Composite::plain_type;
   using message = rank_message<plain_type>;
@@ -258,7 +152,7 @@ class call_over_ranks {
 
   call_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
                   bool has_first)
-      : state_{state}, handle_{handle}, name_{name}, composite_{c} {
+      : waiting_call<Exec>{handle, name}, state_{state}, composite_{c} {
     detail::check_rank_call(state, {name, label, name_of<plain_type>(), has_first, Composite::is_finished});
   }
 
@@ -308,32 +202,15 @@ class call_over_ranks {
   }
 
  private:
+  using waiting_call<Exec>::handle_;
+  using waiting_call<Exec>::name_;
+  using waiting_call<Exec>::check_may_wait;
+  using waiting_call<Exec>::in_words;
+
   bool is_alone() const noexcept { return detail::ranks_of(state_) == 1; }
   join_parts join_of_all() const {
     return detail::make_for_step(state_, [this] { return message::join_of(composite_.plain()); });
   }
-  /// On devices, whose streams may capture.
-  void check_may_wait() const {
-    if constexpr (!is_host_backend<Exec>) {
-      if (backend<Exec>::is_capturing(handle_, name_)) {
-        throw state_error(std::string(name_) +
-                          " over ranks: the host waits for the other ranks in this call, and the object's stream is "
-                          "being captured into a graph; call it outside the capture");
-      }
-    }
-  }
-
-  /// A capture refuses calls that wait, and of those over ranks in other words.
-  template <class Call>
-  auto in_words(const Call& call) const {
-    try {
-      return call();
-    } catch (const state_error&) {
-      check_may_wait();
-      throw;
-    }
-  }
-
   template <class Part, class Check>
   result_type now(const Part& part, const Check& check) const {
     if constexpr (!is_host_backend<Exec>) {
@@ -366,8 +243,6 @@ class call_over_ranks {
   }
 
   mpi_state& state_;
-  handle_type handle_;
-  const char* name_;
   Composite composite_;
 };
 
@@ -378,6 +253,10 @@ struct over_mpi {
   using checked = Exec;
   template <class Exec, class Composite>
   using call = call_over_ranks<Exec, Composite>;
+
+  template <class Exec>
+  using many_call = many_over_ranks<Exec>;
+  static bool exchanges(const mpi_state& state) { return detail::ranks_of(state) != 1; }
 
   static std::int64_t first_of(mpi_state& state, const char*, std::int64_t count, std::optional<std::int64_t> first) {
     return first ? *first : detail::indices_before(state, count);
@@ -419,9 +298,22 @@ struct over_mpi {
 /// devices nothing but Fanin's calls may wait for another rank's get(); nor of more than gather_up_to ranks, where
 /// messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The pending may
 /// outlive the communicator and the object; the communicator outlives what over() gives.
+///
+/// Of a range of many results (rows, columns, axes<...>, segments) all ranks have as many, with the same indices, and
+/// each a part of every result's elements: over(comm, axes<0>(md_range(exec, {first, 0}, {last, m}))) are the columns
+/// of rows that the ranks share. For parallel_reduce_into and parallel_reduce_async(out, ...), all of which stand at
+/// each rank's destination, which may be of another layout on each: of an async form when get() has returned, which
+/// writes them. `_loc` reducers give indices of the whole along the reduced axis, of several reduced axes as over an
+/// md_range; segments' k count on through the ranks as offsets say. finished(g, ...) calls g once for each result on
+/// each rank. Joined in the order of the ranks, however many there are; up to 64 KiB of all ranks' accumulators (and up
+/// to gather_up_to ranks) on every rank, more by slices, of which each rank joins one, in whichever call goes on with
+/// it: then what is said above of more than gather_up_to ranks holds. A rank sends another one up to 2^31 - 1 bytes
+/// (invalid_argument beyond). Allocates on each call.
 template <detail::range_for_ranks Range>
 auto over(const mpi& comm, const Range& range) {
-  if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
+  if constexpr (detail::go_over_ranks<Range>()) {
+    return ranks_policy<detail::over_mpi, Range>(state_of(comm), range);
+  }
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), transform_reduce(exec, over(comm, xs), over(comm, ys),
@@ -437,6 +329,16 @@ template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
   return ranks_data<detail::over_mpi, decltype(elements())>(state_of(comm), elements, first);
+}
+
+/// The same of data that give many results: reduce_into(out, exec, over(comm, columns(xs)), reducers...), and
+/// reduce_async, of rows(xs), columns(xs), axes<...>(xs) and segments(xs, offsets), each rank's own. All ranks have as
+/// many results; how many elements, and in which layout, differs. Indices along the reduced axis (in a segment's array)
+/// count from `first`, as above; of several reduced axes built-in reducers that tell a place are refused. On
+/// fanin::cuda in units that a CUDA compiler reads.
+template <detail::data_of_many Data>
+auto over(const mpi& comm, const Data& data, std::optional<std::int64_t> first = {}) {
+  return ranks_many_data<detail::over_mpi, Data>(state_of(comm), data, first);
 }
 
 /// MPI's own communicator is no fanin::mpi, whose making is collective.

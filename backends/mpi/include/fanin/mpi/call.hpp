@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <string>
+
+#include <fanin/error.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/finished.hpp>
+#include <fanin/tuple.hpp>
+
+/// What calls over MPI's ranks have in common: how they are told from others, and that their hosts wait.
+namespace fanin::detail {
+
+/// Words that tell a type from others, the same on all ranks of a program; there without run-time type information.
+template <class T>
+constexpr const char* name_of() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// Of what a call has, the types that are the same on all ranks: g may be a lambda of a template, one for each backend.
+template <class What>
+struct without_g {
+  using type = What;
+};
+template <class G, class... R>
+struct without_g<finished_reducers<G, R...>> {
+  using type = tuple<R...>;
+};
+template <class What>
+using reducers_without_g = typename without_g<What>::type;
+
+/// A call of an object for which its host waits.
+template <class Exec>
+class waiting_call {
+ public:
+  using handle_type = typename backend<Exec>::handle_type;
+
+  waiting_call(const handle_type& handle, const char* name) : handle_{handle}, name_{name} {}
+
+  /// On devices, whose streams may capture.
+  void check_may_wait() const {
+    if constexpr (!is_host_backend<Exec>) {
+      if (backend<Exec>::is_capturing(handle_, name_)) {
+        throw state_error(std::string(name_) +
+                          " over ranks: the host waits for the other ranks in this call, and the object's stream is "
+                          "being captured into a graph; call it outside the capture");
+      }
+    }
+  }
+  /// A capture refuses calls that wait, and of those over ranks in other words.
+  template <class Call>
+  auto in_words(const Call& call) const {
+    try {
+      return call();
+    } catch (const state_error&) {
+      check_may_wait();
+      throw;
+    }
+  }
+
+ protected:
+  handle_type handle_;
+  const char* name_;
+};
+
+}  // namespace fanin::detail

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fanin/detail/needs_cxx20.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <fanin/detail/finished_composite.hpp>
+#include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_many.hpp>
+#include <fanin/detail/ranks_rows.hpp>
+#include <fanin/execution.hpp>
+#include <fanin/macros.hpp>
+#include <fanin/mpi/call.hpp>
+#include <fanin/mpi/exchange.hpp>
+#include <fanin/mpi/message.hpp>
+#include <fanin/pending.hpp>
+
+/// Calls with many results over MPI's ranks.
+namespace fanin::detail {
+
+/// Memory that the host reaches and the backend's work, too.
+template <class Exec>
+std::shared_ptr<void> shared_room(const typename backend<Exec>::handle_type& handle, std::size_t bytes,
+                                  std::size_t alignment) {
+  if constexpr (is_host_backend<Exec>) {
+    void* const memory = ::operator new(bytes, std::align_val_t{alignment});
+    return {memory, [alignment](void* made) { ::operator delete(made, std::align_val_t{alignment}); }};
+  } else {
+    return backend<Exec>::shared_room(handle, bytes);
+  }
+}
+
+/// What the reducers give of each result, with which the call is finished: by the host, or where the object's memory is
+/// not the host's by its device. Made where the call is, for whenever they come.
+template <class Composite>
+using results_of_many = decltype(std::declval<const typename Composite::one_type&>().results_on_host(
+    std::declval<const typename Composite::accumulator_type&>()));
+
+template <class Exec, class Composite>
+class last_step_of_many {
+ public:
+  using results_type = results_of_many<Composite>;
+
+  explicit last_step_of_many(const typename backend<Exec>::handle_type&) {}
+
+  template <class Put, class Left>
+  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count, void*,
+                  const std::byte* results) const {
+    for (std::int64_t at = 0; at < count; ++at) {
+      const auto one = all.at(left.index_of(at));
+      put.put(at, finished(one.g, detail::copy_at<results_type>(results +
+                                                                static_cast<std::size_t>(at) * sizeof(results_type))));
+    }
+  }
+
+ private:
+  template <class G, class... Result>
+  static auto finished(const G& g, const tuple<Result...>& results) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return finish_on_host<G>::call(g, get<I>(results)...);
+    }(std::index_sequence_for<Result...>{});
+  }
+};
+
+/// f of for_aside.
+template <class Put, class Left, class Composite>
+struct put_results {
+  Put put;
+  Left left;
+  Composite all;
+  const results_of_many<Composite>* results;
+
+  FANIN_FUNCTION void operator()(std::int64_t at) const {
+    const auto one = all.at(left.index_of(at));
+    put.put(at, detail::finish_with<typename Composite::result_type>(one.g, results[at]));
+  }
+};
+template <class Exec, class Composite>
+  requires(!is_host_backend<Exec>)
+class last_step_of_many<Exec, Composite> {
+ public:
+  using results_type = results_of_many<Composite>;
+
+  explicit last_step_of_many(const typename backend<Exec>::handle_type& handle)
+      : for_each_{backend<Exec>::template for_aside<Composite>(handle)} {}
+
+  template <class Put, class Left>
+  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count, void* room,
+                  const std::byte* results) const {
+    std::memcpy(room, results, static_cast<std::size_t>(count) * sizeof(results_type));
+    for_each_(count, put_results<Put, Left, Composite>{put, left, all, static_cast<const results_type*>(room)});
+  }
+
+ private:
+  decltype(backend<Exec>::template for_aside<Composite>(
+      std::declval<const typename backend<Exec>::handle_type&>())) for_each_;
+};
+
+/// A call's many results, and a part of them whose accumulators are still to come from its backend.
+template <class Exec, class Composite>
+class many_of_call final : public many_to_come {
+ public:
+  many_of_call(const Composite& all, std::int64_t count)
+      : many_to_come{static_cast<std::size_t>(count), sizeof(value), sizeof(results_type)},
+        all_{all},
+        anywhere_{all.at({})} {}
+
+  /// Begins the part by begin(*this), which calls reduce(); a failure is the part's.
+  template <class Begin>
+  void begin(const Begin& begin) {
+    try {
+      begin(*this);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  /// By part(room for all).
+  template <class Part>
+  void reduce(const typename backend<Exec>::handle_type& handle, const Part& part) {
+    step_.emplace(handle);
+    const std::size_t bytes = is_host_backend<Exec> ? sizeof(value) : std::max(sizeof(value), sizeof(results_type));
+    room_ = shared_room<Exec>(handle, results * bytes, alignof(value));
+    to_come_ = part(static_cast<value*>(room_.get()));
+  }
+
+  bool is_ready() noexcept override {
+    try {
+      return failure_ != nullptr || to_come_.ready();
+    } catch (...) {
+      return true;
+    }
+  }
+  std::byte* take() override {
+    if (failure_ == nullptr) {
+      try {
+        to_come_.get();
+        return static_cast<std::byte*>(room_.get());
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+    }
+    return nullptr;
+  }
+  void join(std::byte* into, const std::byte* from, std::size_t some) const override {
+    for (std::size_t at = 0; at < some; ++at, into += sizeof(value), from += sizeof(value)) {
+      value joined = detail::copy_at<value>(into);
+      join_one(joined, detail::copy_at<value>(from), std::make_index_sequence<plain_type::size>{});
+      std::memcpy(into, std::addressof(joined), sizeof(value));
+    }
+  }
+  void make_results(std::byte* to, const std::byte* joined, std::size_t some) const override {
+    for (std::size_t at = 0; at < some; ++at, to += sizeof(results_type), joined += sizeof(value)) {
+      const results_type made =
+          anywhere_.results_on_host(rank_message<plain_type>::of_result(detail::copy_at<value>(joined)));
+      std::memcpy(to, std::addressof(made), sizeof(made));
+    }
+  }
+
+  /// Why the part failed, when it has been taken.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+  /// Writes what comes of the results, when the exchange is over.
+  template <class Put, class Left>
+  void write(const std::byte* made, const Put& put, const Left& left) const {
+    (*step_)(put, left, all_, static_cast<std::int64_t>(results), room_.get(), made);
+  }
+
+ private:
+  using plain_type = typename Composite::plain_type;
+  using value = typename part_composite<plain_type>::result_type;
+  using results_type = results_of_many<Composite>;
+
+  template <std::size_t... I>
+  void join_one(value& into, const value& from, std::index_sequence<I...>) const {
+    if constexpr (sizeof...(I) == 1) {
+      (get<I>(all_.reducers).join(into, from), ...);
+    } else {
+      (get<I>(all_.reducers).join(get<I>(into), get<I>(from)), ...);
+    }
+  }
+
+  Composite all_;
+  typename Composite::one_type anywhere_;
+  std::optional<last_step_of_many<Exec, Composite>> step_;
+  std::shared_ptr<void> room_;  ///< of the part's accumulators, and then of results
+  pending<void> to_come_;
+  std::exception_ptr failure_;
+};
+
+/// Waits for all ranks, and writes the results.
+template <class Many, class Put, class Left>
+void write_results(const char* call, const Many& many, rank_exchange& exchange, const Put& put, const Left& left) {
+  exchange.wait();
+  if (many.failure() != nullptr) std::rethrow_exception(many.failure());
+  if (exchange.failed() != 0) detail::throw_failed_ranks(call, exchange.failed());
+  many.write(exchange.whole().gathered.begin(), put, left);
+}
+
+/// What is to come from all ranks.
+template <class Many, class Put, class Left>
+class pending_results_of_ranks final : public pending_slot {
+ public:
+  pending_results_of_ranks(std::shared_ptr<Many> many, const Put& put, const Left& left,
+                           std::shared_ptr<rank_exchange> exchange)
+      : many_{std::move(many)}, put_{put}, left_{left}, exchange_{std::move(exchange)} {}
+
+  bool is_ready() noexcept override {
+    try {
+      return exchange_->is_done();
+    } catch (...) {
+      return true;  // get() says it again
+    }
+  }
+  void take(void*, std::size_t) override {
+    detail::write_results("fanin::pending::get", *many_, *exchange_, put_, left_);
+  }
+  void release() noexcept override { delete this; }
+
+ private:
+  std::shared_ptr<Many> many_;
+  Put put_;
+  Left left_;
+  std::shared_ptr<rank_exchange> exchange_;
+};
+
+/// A call with many results over ranks: see detail/ranks_many.hpp.
+template <class Exec>
+class many_over_ranks : waiting_call<Exec> {
+ public:
+  using handle_type = typename backend<Exec>::handle_type;
+
+  template <class Composite>
+  many_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label,
+                  std::type_identity<Composite>, std::int64_t results, bool has_first)
+      : waiting_call<Exec>{handle, name}, state_{state}, results_{results} {
+    detail::check_rank_call(
+        state, {name, label, name_of<typename Composite::plain_type>(), has_first, Composite::is_finished, results});
+  }
+
+  void check_alone() const { this->check_may_wait(); }
+
+  /// The host waits for the others, and then writes for the object.
+  template <class Put, class Left, class Part, class Composite>
+  void into(const Put& put, const Left& left, const Part& part, const Composite& all) const {
+    const auto many = begin_part(put, part, all);
+    detail::write_results(this->name_, *many, *detail::begin_exchange(state_, many, true), put, left);
+  }
+  /// What goes wrong with the part comes from get().
+  template <class Put, class Left, class Part, class Composite>
+  pending<void> later(const Put& put, const Left& left, const Part& part, const Composite& all) const {
+    const auto many = begin_part(put, part, all);
+    using slot = pending_results_of_ranks<many_of_call<Exec, Composite>, Put, Left>;
+    auto exchange = detail::begin_exchange(state_, many, false);  // this rank takes part, whatever comes behind it
+    return pending<void>(pending_handle(new slot(many, put, left, std::move(exchange))));
+  }
+
+ private:
+  template <class Put, class Part, class Composite>
+  auto begin_part(const Put& put, const Part& part, const Composite& all) const {
+    const auto many =
+        detail::make_for_step(state_, [&] { return std::make_shared<many_of_call<Exec, Composite>>(all, results_); });
+    many->begin([&](auto& to) {
+      detail::check_put<Exec>(this->handle_, put, this->name_);
+      this->in_words([&] {
+        to.reduce(this->handle_,
+                  [&](auto* room) { return part.into_room_later(room, detail::reducers_of_part(all.plain())); });
+      });
+    });
+    return many;
+  }
+
+  mpi_state& state_;
+  std::int64_t results_;
+};
+
+}  // namespace fanin::detail
