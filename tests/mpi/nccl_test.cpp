@@ -22,7 +22,6 @@
 #include <fanin/exact_sum.hpp>
 #include <fanin/finished.hpp>
 #include <fanin/md_range.hpp>
-#include <fanin/nccl/from_mpi.hpp>
 #include <fanin/nccl/over.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/range.hpp>
@@ -30,7 +29,7 @@
 #include <fanin/reducers.hpp>
 #include <fanin/view.hpp>
 
-#include "devices.hpp"
+#include "nccl_ranks.hpp"
 
 #if FANIN_TEST_ON_SIMULATOR
 #include <nccl.h>
@@ -41,30 +40,6 @@
 namespace fanin_test {
 namespace {
 
-fanin::nccl_options through_nccl{.patience = std::chrono::minutes(1), .exchanges_alone = true};
-
-/// In one launch, where ranks reach each other's memory, and by NCCL's own kernels.
-class nccl_ranks : public devices, public ::testing::WithParamInterface<bool> {
- protected:
-  void SetUp() override {
-    devices::SetUp();
-    through_nccl.one_launch = GetParam();
-    if (IsSkipped()) return;
-#if !FANIN_TEST_ON_SIMULATOR
-    int gpus = 0;
-    int ranks = 0;
-    cudaGetDeviceCount(&gpus);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (ranks > gpus) {
-      GTEST_SKIP() << "NCCL's ranks have a GPU each: there are " << ranks << " ranks, and GPUs here: " << gpus;
-    }
-#endif
-  }
-};
-
-std::unique_ptr<fanin::nccl> make_comm(const fanin::nccl_options& options = through_nccl) {
-  return fanin::nccl_from_mpi(MPI_COMM_WORLD, options);
-}
 template <class T>
 held<T, fanin::cuda> part_of(const fanin::cuda& gpu, const std::vector<T>& all, const own_part& part) {
   return copy_of<T>(gpu, std::span<const T>(all).subspan(static_cast<std::size_t>(part.begin),

@@ -22,6 +22,10 @@ struct nccl_message<composite<R...>> {
   static constexpr std::size_t offset = alignof(value_type) > sizeof(std::uint64_t) ? alignof(value_type)
                                                                                     : sizeof(std::uint64_t);
   static constexpr std::size_t bytes = (offset + sizeof(value_type) + alignment - 1) / alignment * alignment;
+  /// Of so many results.
+  static constexpr std::size_t bytes_of(std::size_t results) {
+    return (offset + results * sizeof(value_type) + alignment - 1) / alignment * alignment;
+  }
 };
 
 }  // namespace fanin::detail

@@ -19,6 +19,7 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/ranks.hpp>
 #include <fanin/detail/ranks_data.hpp>
+#include <fanin/detail/ranks_many.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/nccl/exchange.hpp>
@@ -27,7 +28,9 @@
 #include <fanin/pending.hpp>
 #if defined(__CUDACC__)
 #include <fanin/nccl/join.cuh>
+#include <fanin/nccl/many.cuh>
 #include <fanin/nccl/peers.cuh>
+#include <fanin/nccl/step.hpp>
 #endif
 
 namespace fanin {
@@ -35,30 +38,6 @@ namespace fanin {
 namespace detail {
 
 #if defined(__CUDACC__)
-
-/// What is to come from all ranks, of a call whose part was launched, or failed.
-template <class Result>
-class pending_of_nccl final : public pending_slot {
- public:
-  pending_of_nccl(std::shared_ptr<nccl_state> state, pending_handle slot, std::exception_ptr failure, const char* call)
-      : state_{std::move(state)}, slot_{std::move(slot)}, failure_{std::move(failure)}, call_{call} {}
-
-  bool is_ready() noexcept override { return slot_->is_ready(); }
-  void take(void* to, std::size_t bytes) override {
-    bytes_of<nccl_answer<Result>> answer;
-    slot_->take(&answer, sizeof(nccl_answer<Result>));
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    if (answer.value.failed != 0) detail::throw_failed_ranks_of_nccl(*state_, answer.value.failed, call_);
-    std::memcpy(to, std::addressof(answer.value.result), bytes);
-  }
-  void release() noexcept override { delete this; }
-
- private:
-  std::shared_ptr<nccl_state> state_;
-  pending_handle slot_;
-  std::exception_ptr failure_;
-  const char* call_;  ///< that waits
-};
 
 /// A part's result, whose bytes are another one's.
 template <class Answer>
@@ -79,7 +58,7 @@ class slot_of_pending final : public pending_slot {
 
 /// A call over NCCL's ranks: all of it in the stream's order.
 template <class Exec, class Composite>
-class call_over_nccl {
+class call_over_nccl : nccl_step<Exec> {
  public:
   using plain_type = typename Composite::plain_type;
   using message = nccl_message<plain_type>;
@@ -87,7 +66,7 @@ class call_over_nccl {
   using handle_type = typename backend<Exec>::handle_type;
 
   call_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char*, const Composite& c, bool)
-      : state_{state}, handle_{handle}, name_{name}, composite_{c} {}
+      : nccl_step<Exec>{state, handle, name}, composite_{c} {}
 
   template <class Part>
   result_type now(const Part& part) const {
@@ -111,7 +90,7 @@ class call_over_nccl {
         part.into(take_answer(), c);
       });
     } else {
-      const room of_call = take_room(cuda_session::mode::ordered);
+      const room of_call = this->take_room(cuda_session::mode::ordered, message::bytes, messages());
       enqueue(of_call, part, check_destination, destination, failure);
     }
     if (failure != nullptr) std::rethrow_exception(failure);
@@ -123,6 +102,11 @@ class call_over_nccl {
   }
 
  private:
+  using nccl_step<Exec>::state_;
+  using nccl_step<Exec>::handle_;
+  using nccl_step<Exec>::name_;
+  using nccl_step<Exec>::in_step;
+  using typename nccl_step<Exec>::room;
   using exchange_type = exchange_of_peers<Composite>;
   using answer_type = peer_answer<result_type>;
 
@@ -135,25 +119,11 @@ class call_over_nccl {
   }
   template <class Part>
   pending_handle exchanged(const Part& part, std::exception_ptr& failure) const {
-    const room of_call = take_room(cuda_session::mode::blocking);
+    const room of_call = this->take_room(cuda_session::mode::blocking, message::bytes, messages());
     cuda_pending made =
         in_step([&] { return cuda_calls::place_for(handle_, mailbox_words(sizeof(nccl_answer<result_type>)), name_); });
     enqueue(of_call, part, [] {}, nccl_destination<result_type>{nullptr, nullptr, {nullptr, made.mailbox}}, failure);
     return std::move(made.slot);
-  }
-
-  /// What a rank needs to take part, beside what its part does: a failure of that the others learn of.
-  template <class Make>
-  auto in_step(const Make& make) const {
-    try {
-      return make();
-    } catch (const std::bad_alloc&) {
-      detail::miss_call(state_);
-      throw;
-    } catch (const cuda_error&) {
-      detail::miss_call(state_);
-      throw;
-    }
   }
 
   // --- Where ranks reach each other's memory
@@ -197,23 +167,6 @@ class call_over_nccl {
 
   // --- By NCCL's own kernels
 
-  /// Device memory of a call.
-  struct room {
-    unsigned char* own;
-    unsigned char* all;
-  };
-  room take_room(cuda_session::mode how) const {
-    return in_step([&] {
-      cuda_session session(handle_, nullptr, how, name_);
-      detail::check_nccl_call(state_, session.device(), name_);
-      detail::come_behind_others(state_, handle_, session.stream(), session.is_capturing());
-      const auto messages = message::is_sum ? std::size_t{1} : static_cast<std::size_t>(detail::ranks_of(state_));
-      auto* const memory = static_cast<unsigned char*>(
-          session.workspace(cuda_session::partials::of_ranks, message::bytes * (1 + messages)).partials);
-      return room{memory, memory + message::bytes};
-    });
-  }
-
   /// A part that fails is a message that says so.
   template <class Part, class Check>
   void enqueue(const room& of_call, const Part& part, const Check& check, nccl_destination<result_type> destination,
@@ -227,28 +180,11 @@ class call_over_nccl {
       destination.failures = nullptr;  // this rank throws
     }
     std::optional<cuda_session> session;
-    in_step([&] {
-      session.emplace(handle_, nullptr, cuda_session::mode::ordered, name_);
-      constexpr int failed = 1;
-      if (failure != nullptr) {
-        FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, message::bytes, session->stream()));
-      }
-      if constexpr (message::is_sum) {
-        detail::nccl_sum(state_, of_call.own, of_call.all, message::bytes / sizeof(std::uint64_t), session->stream());
-      } else {
-        detail::nccl_gather(state_, of_call.own, of_call.all, message::bytes, session->stream());
-      }
-    });
-    if (failure != nullptr) {
-      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session->stream()));
-    }
-    const int messages = message::is_sum ? 1 : detail::ranks_of(state_);
-    detail::launch_join(*session, composite_, of_call.all, messages, destination);
+    this->send(session, of_call, message::bytes, failure != nullptr, message::is_sum);
+    detail::launch_join(*session, composite_, of_call.all, messages(), destination);
   }
+  int messages() const { return message::is_sum ? 1 : detail::ranks_of(state_); }
 
-  nccl_state& state_;
-  handle_type handle_;
-  const char* name_;
   Composite composite_;
 };
 
@@ -257,6 +193,8 @@ class call_over_nccl {
 /// In units that no CUDA compiler reads, which checked<Exec> refuses.
 template <class Exec, class Composite>
 class call_over_nccl;
+template <class Exec>
+class many_over_nccl;
 
 #endif
 
@@ -286,6 +224,10 @@ struct over_nccl {
   using checked = typename check_for_nccl<Exec>::type;
   template <class Exec, class Composite>
   using call = call_over_nccl<Exec, Composite>;
+
+  template <class Exec>
+  using many_call = many_over_nccl<Exec>;
+  static bool exchanges(const nccl_state& state) { return detail::exchanges(state); }
 
   static std::int64_t first_of(nccl_state& state, const char* name, std::int64_t, std::optional<std::int64_t> first) {
     if (!first && detail::exchanges(state)) {
@@ -324,9 +266,16 @@ struct over_nccl {
 /// rank_error, of an _async form from get(); of an _into form their destination stays as it was, and comm.check() says
 /// so. What kernels do wrong ends the context, and the others' patience. Objects of another device than the
 /// communicator's are invalid_argument. The communicator outlives what over() gives.
+///
+/// Of a range of many results (rows, columns, axes<...>, segments) all ranks have as many, with the same indices, and
+/// each a part of every result's elements. For parallel_reduce_into, which may be captured, and
+/// parallel_reduce_async(out, ...). By NCCL's kernels: every rank gets all ranks' accumulators, in workspace, and joins
+/// them. `_loc` reducers reduce one axis, whose indices are those of the whole.
 template <detail::range_for_ranks Range>
 auto over(const nccl& comm, const Range& range) {
-  if constexpr (detail::go_over_ranks<Range>()) return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
+  if constexpr (detail::go_over_ranks<Range>()) {
+    return ranks_policy<detail::over_nccl, Range>(state_of(comm), range);
+  }
 }
 
 /// The same of data: reduce(gpu, over(comm, xs), reducers...), transform_reduce(gpu, over(comm, xs), over(comm, ys), f,
@@ -337,6 +286,13 @@ template <detail::array X>
 auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
   return ranks_data<detail::over_nccl, decltype(elements())>(state_of(comm), elements, first);
+}
+/// The same of data that give many results: reduce_into(out, gpu, over(comm, columns(xs)), reducers...), and
+/// reduce_async, of rows(xs), columns(xs), axes<...>(xs) and segments(xs, offsets). Where a reducer folds indices, they
+/// count from `first`, which then all ranks give.
+template <detail::data_of_many Data>
+auto over(const nccl& comm, const Data& data, std::optional<std::int64_t> first = {}) {
+  return ranks_many_data<detail::over_nccl, Data>(state_of(comm), data, first);
 }
 
 }  // namespace fanin
