@@ -21,6 +21,7 @@
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
 
+#include "columns.hpp"
 #include "integer_vector.hpp"
 #include "measure.hpp"
 
@@ -113,6 +114,10 @@ int main(int argc, char** argv) {
     app.add_option("--total", total, "doubles of all ranks together (strong scaling)")
         ->check(CLI::Range(std::int64_t{1}, most_elements))
         ->excludes(of_rank);
+    std::int64_t columns = 0;
+    app.add_option("--columns", columns,
+                   "each rank's doubles are rows of so many, whose columns are summed over all ranks")
+        ->check(CLI::Range(std::int64_t{1}, most_elements));
     app.add_option("--json", path, "where to write the medians, too");
     try {
       app.parse(argc, argv);
@@ -134,18 +139,25 @@ int main(int argc, char** argv) {
       }
       MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    const std::int64_t begin = total * comm.rank() / comm.size();
-    const std::int64_t end = total * (comm.rank() + 1) / comm.size();
+    const std::int64_t rows = std::max<std::int64_t>(columns, 1);  // of so many doubles, of which none is cut
+    if (total % rows != 0 && comm.rank() == 0) {
+      std::fprintf(stderr, "%lld doubles are no whole rows of %lld\n", static_cast<long long>(total),
+                   static_cast<long long>(rows));
+    }
+    if (total % rows != 0) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    const std::int64_t begin = total / rows * comm.rank() / comm.size() * rows;
+    const std::int64_t end = total / rows * (comm.rank() + 1) / comm.size() * rows;
     std::vector<double> data;
     for (std::int64_t i = begin; i < end; ++i) data.push_back(element(i));
     double expected = 0;
-    for (std::int64_t i = 0; i < total; ++i) expected += element(i);
-    std::vector<contender> all = of_arrays(exec, comm, data);
-    if (total == comm.size()) {
+    for (std::int64_t i = columns / 2; i < total; i += rows) expected += element(i);
+    std::vector<contender> all =
+        columns > 0 ? fanin_perf_ranks::of_columns(exec, comm, data, columns) : of_arrays(exec, comm, data);
+    if (columns == 0 && total == comm.size()) {
       for (contender& one : of_messages(exec, comm, data)) all.push_back(std::move(one));
     }
     measure(all, expected, std::max<std::int64_t>(1, std::min(calls, (std::int64_t{1} << 22) * comm.size() / total)));
-    const run_of_ranks run{comm.size(), total / comm.size(), is_strong};
+    const run_of_ranks run{comm.size(), total / comm.size(), is_strong, columns};
     if (!report(all, path, run)) status = EXIT_FAILURE;
   }
   MPI_Finalize();

@@ -56,6 +56,7 @@ struct run_of_ranks {
   int ranks;
   std::int64_t elements;  ///< of a rank
   bool is_strong;         ///< as many in all for every number of ranks; otherwise as many a rank
+  std::int64_t columns = 0;
 };
 
 /// Medians, on rank 0; false where they cannot be written.
@@ -65,6 +66,7 @@ inline bool report(const std::vector<contender>& all, const std::string& path, c
   if (rank != 0) return true;
   nlohmann::ordered_json json{
       {"ranks", run.ranks}, {"elements", run.elements}, {"scaling", run.is_strong ? "strong" : "weak"}, {"unit", "us"}};
+  if (run.columns > 0) json["columns"] = run.columns;
   for (const contender& one : all) report_median(one.name, one.times, json);
   return write_json(json, path);
 }
