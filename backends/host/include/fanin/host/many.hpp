@@ -108,7 +108,8 @@ void fold_few_columns(const All& all, const Composite& c, std::int64_t begin, st
                       std::int64_t until, bool left_to_right, const Use& use) {
   using accumulator = typename Composite::accumulator_type;
   constexpr std::int64_t few = 64;
-  const std::int64_t sets = !left_to_right && n <= few && 4 * n <= rows_at_once<Composite> ? 4 : 1;
+  const bool takes_turns = !left_to_right && n <= few && 4 * n <= rows_at_once<Composite> && until - from >= 4;
+  const std::int64_t sets = takes_turns ? 4 : 1;
   accumulator states[rows_at_once<Composite>];
   std::fill_n(states, sets * n, c.identity());
   host::gather_columns(all, c, states, begin, n, sets, from, until);
@@ -188,7 +189,6 @@ inline constexpr std::int64_t elements_in_a_cache = 32'768;
 template <class All, class Composite, class Use>
 void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, std::int64_t from,
                   std::int64_t until, bool left_to_right, const Use& use) {
-  constexpr std::int64_t few_elements = 8;  // not too many streams of memory
   const auto fold_row = [&](const auto& f) { return host::fold(f, c, all.first() + from, all.first() + until); };
   if (end - begin == 1 && !left_to_right) {
     const auto place = all.place(begin);
@@ -196,12 +196,6 @@ void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::i
     return;
   }
   constexpr bool may_be_local = has_plain_states<Composite> && fits_the_stack<Composite>;
-  if constexpr (has_plain_states<Composite>) {
-    if (all.count <= few_elements && until - from == all.count) {
-      host::fold_rows(all, c, begin, end, few_elements, fold_row, use);
-      return;
-    }
-  }
   const std::int64_t apart = all.elements_apart();
   if (apart < least_apart_across && (has_plain_states<Composite> || !left_to_right) &&
       (apart == 1 || all.count <= elements_in_a_cache / apart)) {
