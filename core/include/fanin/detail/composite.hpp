@@ -118,7 +118,7 @@ struct composite {
   }
   FANIN_FUNCTION constexpr void join(accumulator_type& into, const accumulator_type& from) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (get<I>(reducers).join(get<I>(into), get<I>(from)), ...);
+      (static_cast<void>(get<I>(reducers).join(get<I>(into), get<I>(from))), ...);
     }(indices{});
   }
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
