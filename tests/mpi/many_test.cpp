@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/fanin.hpp>
@@ -83,6 +84,9 @@ TEST(ranks_many, arrays_of_three) {
 struct unit_of_two {
   double operator()(std::int64_t i, std::int64_t j) const { return unit_at{}(i * 100'003 + j); }
 };
+struct unit_of_three {
+  double operator()(std::int64_t, std::int64_t, std::int64_t) const { return 1; }
+};
 /// The columns' sums of ranks' own rows, joined from the first rank to the last.
 std::vector<double> joined_in_order(const fanin::mpi& comm, std::int64_t n, std::int64_t m, std::uint64_t seed) {
   const auto begins = drawn_split(n, comm.size(), seed);
@@ -101,7 +105,6 @@ TEST(ranks_many, rounded_sums_are_joined_in_order) {
   for (const auto& options : all_options()) {
     const fanin::mpi comm(MPI_COMM_WORLD, options);
     for (const std::int64_t m : {1, 2, 5, 1'000, 4'099, 20'000}) {
-      if (m == 1 && comm.size() > options.gather_up_to) continue;  // as a lone result
       const std::int64_t n = m > 1'000 ? 11 : 301;
       const own_part part(n, comm, 3);
       const auto range = fanin::over(comm, fanin::axes<0>(fanin::md_range(exec, {part.begin, 0}, {part.end, m})));
@@ -178,6 +181,18 @@ struct careful_sum {
     if (into > most) throw std::range_error("the join's own");
   }
 };
+/// The same of a result().
+struct careful_result {
+  using value_type = double;
+  using accumulator_type = double;
+  using result_type = double;
+  double identity() const { return 0; }
+  void join(double& into, const double& from) const { into += from; }
+  double result(const double& sum) const {
+    if (sum > 0) throw std::range_error("the result's own");
+    return sum;
+  }
+};
 struct ones_but_one {
   double operator()(std::int64_t, std::int64_t j) const { return j == 7 ? 2 : 1; }
 };
@@ -208,6 +223,7 @@ TEST(ranks_many, failures) {
       EXPECT_THROW(fanin::parallel_reduce_into(out, columns, ones_but_one{}, sum), fanin::rank_error);
       auto joined_later = fanin::parallel_reduce_async(out, columns, ones_but_one{}, sum);
       EXPECT_THROW(joined_later.get(), fanin::rank_error);
+      EXPECT_THROW(fanin::parallel_reduce_into(out, columns, ones_but_one{}, careful_result{}), fanin::rank_error);
       EXPECT_EQ(out, before);
       fanin::parallel_reduce_into(out, columns, ones_but_one{}, fanin::sum<double>{});
       EXPECT_EQ(out[7], 2.0 * comm.size());
@@ -225,6 +241,30 @@ TEST(ranks_many, different_calls) {
   EXPECT_THROW(fanin::parallel_reduce_into(out, fanin::over(comm, fanin::rows(exec, out.size(), 2)), unit_of_two{},
                                            fanin::sum<double>{}),
                fanin::state_error);
+  // Of several axes, in one order on all ranks; and one of many results is no lone one.
+  double four[2][2];
+  const auto in_order = [&]<fanin::iterate Order>(std::integral_constant<fanin::iterate, Order>) {
+    const auto box = fanin::axes<2>(fanin::md_range<Order>(exec, {2, 2, 3}));
+    fanin::parallel_reduce_into(four, fanin::over(comm, box), unit_of_three{}, fanin::sum<double>{});
+  };
+  const auto in_other_order = [&] {
+    if (comm.rank() == 0) {
+      in_order(std::integral_constant<fanin::iterate, fanin::iterate::left>{});
+    } else {
+      in_order(std::integral_constant<fanin::iterate, fanin::iterate::right>{});
+    }
+  };
+  EXPECT_THROW(in_other_order(), fanin::state_error);
+  double one = 0;
+  const auto lone_or_not = [&] {
+    if (comm.rank() == 0) {
+      fanin::parallel_reduce_into(&one, fanin::over(comm, fanin::range(exec, 2)), unit_at{}, fanin::sum<double>{});
+    } else {
+      fanin::parallel_reduce_into(&one, fanin::over(comm, fanin::rows(exec, 1, 2)), unit_of_two{},
+                                  fanin::sum<double>{});
+    }
+  };
+  EXPECT_THROW(lone_or_not(), fanin::state_error);
   const double xs[2][3] = {};
   const auto data = comm.rank() == 0 ? fanin::over(comm, fanin::columns(xs), 0) : fanin::over(comm, fanin::columns(xs));
   EXPECT_THROW(fanin::reduce_into(out.data(), exec, data, fanin::sum<double>{}), fanin::state_error);

@@ -25,7 +25,7 @@ TEST_P(nccl_ranks, rows_columns_and_segments) {
     begin(schedule);
     const auto comm = make_comm();  // a second, on GPUs
     const fanin::cuda gpu;
-    for (std::uint64_t seed = 3 * schedule; seed < 3 * schedule + 3; ++seed) {
+    for (std::uint64_t seed = first_seed() + 3 * schedule; seed < first_seed() + 3 * schedule + 3; ++seed) {
       check_axes_over_ranks<fanin::iterate::left, 1>(*comm, gpu, seed);
       check_axes_over_ranks<fanin::iterate::right, 2, 0>(*comm, gpu, seed);
       check_matrix_over_ranks(*comm, gpu, seed);

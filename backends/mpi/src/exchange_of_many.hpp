@@ -82,7 +82,12 @@ class exchange_of_many final : public exchange_under_way {
     std::uint64_t failed = 0;
     std::memcpy(&failed, whole, status_bytes);
     failed_ = static_cast<std::int64_t>(failed);
-    if (failed_ == 0) many_->make_results(whole_.gathered.data(), whole + status_bytes, many_->results);
+    if (failed_ != 0) return;
+    try {
+      many_->make_results(whole_.gathered.data(), whole + status_bytes, many_->results);
+    } catch (...) {
+      failed_ = 1;  // as in a slice
+    }
   }
 
   std::shared_ptr<many_to_come> many_;

@@ -165,7 +165,7 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
   if (state.size == 1 || !state.options.check_calls) return;
   const std::string form = detail::make_for_step(state, [&] {
     return std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : "") +
-           (call.results == 1 ? "" : ", " + std::to_string(call.results));
+           (call.results < 0 ? "" : ", " + std::to_string(call.results));
   });
   const std::uint64_t hash = hash_of(
       form.c_str(), hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
@@ -177,7 +177,7 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
     throw state_error(std::string(call.name) +
                       " over ranks: ranks make different calls; on this one it has the label \"" +
                       (call.label == nullptr ? "" : call.label) + "\" and reduces by " + call.reducers +
-                      (call.results == 1 ? "" : ", for " + std::to_string(call.results) + " results"));
+                      (call.results < 0 ? "" : ", for " + std::to_string(call.results) + " results"));
   }
 }
 

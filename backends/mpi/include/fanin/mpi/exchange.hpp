@@ -125,9 +125,9 @@ struct rank_call {
   const char* name;
   const char* label;
   const char* reducers;
-  bool has_first;    ///< the index of its first element is given
-  bool is_finished;  ///< by finished(g, reducers...)
-  std::int64_t results = 1;
+  bool has_first;             ///< the index of its first element is given
+  bool is_finished;           ///< by finished(g, reducers...)
+  std::int64_t results = -1;  ///< of a call with many
 };
 
 /// This rank does not take part in a call, for which it had no memory: the others wait for it there, and no later call

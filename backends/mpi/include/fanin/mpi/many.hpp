@@ -184,7 +184,7 @@ class many_of_call final : public many_to_come {
     if constexpr (sizeof...(I) == 1) {
       (get<I>(all_.reducers).join(into, from), ...);
     } else {
-      (get<I>(all_.reducers).join(get<I>(into), get<I>(from)), ...);
+      (static_cast<void>(get<I>(all_.reducers).join(get<I>(into), get<I>(from))), ...);
     }
   }
 
@@ -242,8 +242,9 @@ class many_over_ranks : waiting_call<Exec> {
   many_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label,
                   std::type_identity<Composite>, std::int64_t results, bool has_first)
       : waiting_call<Exec>{handle, name}, state_{state}, results_{results} {
-    detail::check_rank_call(
-        state, {name, label, name_of<typename Composite::plain_type>(), has_first, Composite::is_finished, results});
+    using reduced = decltype(std::declval<const Composite&>().placed.reduced);  // in one order on all ranks
+    detail::check_rank_call(state, {name, label, name_of<tuple<typename Composite::plain_type, reduced>>(), has_first,
+                                    Composite::is_finished, results});
   }
 
   void check_alone() const { this->check_may_wait(); }
