@@ -321,6 +321,12 @@ void cuda_calls::run_aside(const cuda_memory& memory, const void* kernel, int gr
   wait_for_stream(aside);
 }
 
+void cuda_calls::check_context(const cuda_memory& memory, const char* call) {
+  const last_error_scope last_error;
+  const device_scope of_memory(memory.device);
+  if (made_context() != memory.context) refuse_lost_context(call);
+}
+
 std::shared_ptr<void> cuda_calls::shared_room(const cuda_handle& handle, std::size_t bytes) {
   const cuda_session session(handle, nullptr, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
   return handle.state->rooms->take(bytes);

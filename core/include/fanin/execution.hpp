@@ -48,7 +48,8 @@ namespace fanin {
 ///   finish_aside<Composite>(handle) what finished(g, ...) runs on the device by, when the host has the accumulators of
 ///                                   all ranks: gives g's result of (composite, accumulators), waits for no later work
 ///                                   of the object's, and may outlive it. Throws state_error where that is captured
-///   for_aside<Composite>(handle)    likewise of many results: called with (count, f) calls f(i) for each of so many
+///   for_aside<Composite>(handle)    likewise of many results: called with (count, f) calls f(i) for each of so many;
+///                                   check() throws state_error where it cannot be
 ///   shared_room(handle, bytes)      -> shared_ptr<void>, of memory of the host that the device reaches, too; it may
 ///                                   outlive the object, which uses it again
 ///

@@ -228,6 +228,7 @@ struct cuda_backend : cuda_calls {
   template <class Composite>
   static auto for_aside([[maybe_unused]] const cuda_handle& handle) {
 #if defined(__CUDACC__)
+    if constexpr (Composite::is_finished) check_device_functor<typename Composite::finish_type>();
     return cuda_for_aside(handle);
 #else
     refuse_functor<Composite>();

@@ -149,9 +149,12 @@ class cuda_for_aside {
         most_blocks_{cuda_session(handle, nullptr, cuda_session::mode::ordered, call).multiprocessors() *
                      for_blocks_per_sm} {}
 
+  void check() const { cuda_calls::check_context(memory_, call); }
   template <class F>
   void operator()(std::int64_t count, const F& f) const {
-    check_device_functor<F>();
+    static_assert(sizeof(F) <= most_argument_bytes,
+                  "fanin: over ranks finished(g, reducers...) on CUDA takes reducers, and what g captures, of together "
+                  "up to 4,000 bytes");
     const std::int64_t first = 0;
     void* arguments[] = {argument(f), argument(first), argument(count)};
     cuda_calls::run_aside(memory_, kernel_pointer(&for_kernel<F>), for_grid(count, most_blocks_), for_block_size,
@@ -160,6 +163,7 @@ class cuda_for_aside {
 
  private:
   static constexpr const char* call = "fanin::parallel_reduce_into";
+  static constexpr std::size_t most_argument_bytes = 4'000;  // of 4,096, and what lies between them
 
   cuda_memory memory_;
   int most_blocks_;

@@ -238,6 +238,8 @@ struct cuda_calls {
   /// gone.
   static void run_aside(const cuda_memory& memory, const void* kernel, int grid_size, int block_size, void** arguments,
                         const char* call);
+  /// Throws state_error where the memory's context is gone.
+  static void check_context(const cuda_memory& memory, const char* call);
   /// Pinned memory of the host, at one address for both, that outlives the object.
   static std::shared_ptr<void> shared_room(const cuda_handle& handle, std::size_t bytes);
 };

@@ -273,6 +273,7 @@ class kokkos_for_aside {
     aside_ = state.aside();
   }
 
+  void check() const { (void)aside_->space(call); }
   template <class F>
   void operator()(std::int64_t count, const F& f) const {
     const Space& space = aside_->space(call);

@@ -20,11 +20,13 @@ struct kokkos_shared_memory {
   using memory_space = Kokkos::SharedHostPinnedSpace;
 
   void* allocate(std::size_t bytes) const {
+    const kokkos_relaxed_capture relaxed;
     return Kokkos::kokkos_malloc<memory_space>("fanin::kokkos: results over ranks", bytes);
   }
   /// After Kokkos::finalize it stays to the end of the process.
   void free(void* memory) const noexcept {
-    if (!kokkos_lifetime::get().is_alive()) return;
+    if (!Kokkos::is_initialized() || Kokkos::is_finalized()) return;
+    const kokkos_relaxed_capture relaxed;
     try {
       Kokkos::kokkos_free<memory_space>(memory);
     } catch (...) {
@@ -42,6 +44,8 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
 
   explicit kokkos_state(const Space& space)
       : results{std::make_shared<kokkos_results<Space>>(space)},
+        rooms{is_host_space<Space> ? nullptr
+                                   : std::make_shared<shared_rooms<kokkos_shared_memory>>(kokkos_shared_memory{})},
         space_{space},
         threads_{std::max<std::int64_t>(space.concurrency(), 1)} {
     kokkos_lifetime::get().add(*this);
@@ -49,9 +53,8 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
   ~kokkos_state() { kokkos_lifetime::get().remove(*this); }
 
   const std::shared_ptr<kokkos_results<Space>> results;  ///< that are got later, with which it is shared
-  /// Of calls over ranks with many results, where the space's memory is not the host's.
-  const std::shared_ptr<shared_rooms<kokkos_shared_memory>> rooms =
-      std::make_shared<shared_rooms<kokkos_shared_memory>>(kokkos_shared_memory{});
+  /// Of calls over ranks with many results, where the space's memory is not the host's; else null.
+  const std::shared_ptr<shared_rooms<kokkos_shared_memory>> rooms;
 
   /// The instance. Throws state_error after Kokkos was finalised.
   const Space& space(const char* call) const {
@@ -94,7 +97,7 @@ class kokkos_state final : public kokkos_resource, public std::enable_shared_fro
     } catch (...) {
       // The device has failed; whoever synchronised was told.
     }
-    rooms->clear();
+    if (rooms != nullptr) rooms->clear();
     space_.reset();
   }
 

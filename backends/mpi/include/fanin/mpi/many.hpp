@@ -29,13 +29,14 @@
 namespace fanin::detail {
 
 /// Memory that the host reaches and the backend's work, too.
-template <class Exec>
-std::shared_ptr<void> shared_room(const typename backend<Exec>::handle_type& handle, std::size_t bytes,
-                                  std::size_t alignment) {
+template <class Exec, std::size_t Alignment>
+std::shared_ptr<void> shared_room([[maybe_unused]] const typename backend<Exec>::handle_type& handle,
+                                  std::size_t bytes) {
   if constexpr (is_host_backend<Exec>) {
-    void* const memory = ::operator new(bytes, std::align_val_t{alignment});
-    return {memory, [alignment](void* made) { ::operator delete(made, std::align_val_t{alignment}); }};
+    void* const memory = ::operator new(bytes, std::align_val_t{Alignment});
+    return {memory, [](void* made) { ::operator delete(made, std::align_val_t{Alignment}); }};
   } else {
+    static_assert(Alignment <= 128, "fanin: over ranks accumulators on devices are aligned to 128 bytes at most");
     return backend<Exec>::shared_room(handle, bytes);
   }
 }
@@ -97,6 +98,7 @@ class last_step_of_many<Exec, Composite> {
   template <class Put, class Left>
   void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count, void* room,
                   const std::byte* results) const {
+    for_each_.check();  // with a context its room goes
     std::memcpy(room, results, static_cast<std::size_t>(count) * sizeof(results_type));
     for_each_(count, put_results<Put, Left, Composite>{put, left, all, static_cast<const results_type*>(room)});
   }
@@ -129,7 +131,7 @@ class many_of_call final : public many_to_come {
   void reduce(const typename backend<Exec>::handle_type& handle, const Part& part) {
     step_.emplace(handle);
     const std::size_t bytes = is_host_backend<Exec> ? sizeof(value) : std::max(sizeof(value), sizeof(results_type));
-    room_ = shared_room<Exec>(handle, results * bytes, alignof(value));
+    room_ = shared_room<Exec, alignof(value)>(handle, results * bytes);
     to_come_ = part(static_cast<value*>(room_.get()));
   }
 

@@ -65,6 +65,9 @@ class nccl_step {
     } catch (const cuda_error&) {
       detail::miss_call(state_);
       throw;
+    } catch (const nccl_error&) {
+      detail::miss_call(state_);
+      throw;
     }
   }
 
@@ -91,18 +94,23 @@ class nccl_step {
     in_step([&] {
       session.emplace(handle_, nullptr, cuda_session::mode::ordered, name_);
       constexpr int failed = 1;
-      if (has_failed) {
-        FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, bytes, session->stream()));
-      }
-      if (is_sum) {
-        detail::nccl_sum(state_, of_call.own, of_call.all, bytes / sizeof(std::uint64_t), session->stream());
-      } else {
-        detail::nccl_gather(state_, of_call.own, of_call.all, bytes, session->stream());
+      try {
+        if (has_failed) {
+          FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, failed, bytes, session->stream()));
+        }
+        if (is_sum) {
+          detail::nccl_sum(state_, of_call.own, of_call.all, bytes / sizeof(std::uint64_t), session->stream());
+        } else {
+          detail::nccl_gather(state_, of_call.own, of_call.all, bytes, session->stream());
+        }
+        if (has_failed) {  // the word is 0 in other calls
+          FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session->stream()));
+        }
+      } catch (...) {
+        session->leave_workspace(cuda_session::partials::of_ranks);
+        throw;
       }
     });
-    if (has_failed) {  // the word is 0 in other calls
-      FANIN_DETAIL_CHECK_CUDA(cudaMemsetAsync(of_call.own, 0, sizeof(std::uint64_t), session->stream()));
-    }
   }
 
   nccl_state& state_;
