@@ -12,6 +12,7 @@
 #include <fanin/detail/shared_rooms.hpp>
 #include <fanin/kokkos/lifetime.hpp>
 #include <fanin/kokkos/results.hpp>
+#include <fanin/kokkos/space.hpp>
 
 namespace fanin::detail {
 

@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(for_block_size)
 }
 
 /// Says that all of it is done, or that there are no results.
-inline __global__ void __launch_bounds__(32)
-    answer_many_kernel(const unsigned char* messages, std::size_t bytes, int count,
-                       const nccl_destination<no_result> destination) {
+template <class Nothing>
+__global__ void __launch_bounds__(32) answer_many_kernel(const unsigned char* messages, std::size_t bytes, int count,
+                                                         const nccl_destination<Nothing> destination) {
   if (threadIdx.x != 0) return;
   __threadfence_system();  // so that the host, who sees the answer, sees the results, too
   if (detail::has_failed_part(messages, bytes, count)) {
@@ -146,7 +146,7 @@ class many_over_nccl : nccl_step<Exec> {
     session->launch(kernel_pointer(&join_many_kernel<Composite, Put, Left>), launch, arguments, {});
     if (answer) {
       void* of_answer[] = {argument(of_call.all), argument(bytes), argument(count), argument(*answer)};
-      detail::launch_warp(*session, kernel_pointer(&answer_many_kernel), "answer_many", of_answer);
+      detail::launch_warp(*session, kernel_pointer(&answer_many_kernel<no_result>), "answer_many", of_answer);
     }
   }
 
