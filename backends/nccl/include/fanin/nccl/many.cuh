@@ -21,7 +21,7 @@
 #include <fanin/nccl/exchange.hpp>
 #include <fanin/nccl/join.cuh>
 #include <fanin/nccl/message.hpp>
-#include <fanin/nccl/step.hpp>
+#include <fanin/nccl/step.cuh>
 #include <fanin/pending.hpp>
 
 /// Calls with many results over NCCL's ranks: all of it in the stream's order. Every rank gets all ranks' parts, by

@@ -30,7 +30,7 @@
 #include <fanin/nccl/join.cuh>
 #include <fanin/nccl/many.cuh>
 #include <fanin/nccl/peers.cuh>
-#include <fanin/nccl/step.hpp>
+#include <fanin/nccl/step.cuh>
 #endif
 
 namespace fanin {
