@@ -34,12 +34,12 @@ class two_peers {
   /// `first` is the number of the call before the first.
   explicit two_peers(std::uint32_t first) {
     simulator::peers_share_the_device = true;
-    auto* const memory = static_cast<unsigned char*>(cleared(ranks * detail::nccl_peers::bytes(ranks)));
+    constexpr std::size_t bytes = detail::nccl_peers::bytes(ranks);
+    auto* const memory = static_cast<unsigned char*>(cleared(ranks * bytes));
     for (int rank = 0; rank < ranks; ++rank) {
-      memory_[rank] = memory + static_cast<std::size_t>(rank) * detail::nccl_peers::bytes(ranks);
       auto* const control = static_cast<std::uint32_t*>(cleared(16));
       control[0] = first;
-      of_[rank] = {memory_, control, std::uint64_t{3'600'000'000'000}, rank, ranks};
+      of_[rank] = {memory, std::ptrdiff_t{bytes}, control, std::uint64_t{3'600'000'000'000}, rank, ranks};
     }
   }
   two_peers(const two_peers&) = delete;
@@ -53,7 +53,6 @@ class two_peers {
     std::memset(memory, 0, bytes);
     return memory;
   }
-  void* memory_[ranks];
   detail::nccl_peers of_[ranks];
 };
 

@@ -28,11 +28,24 @@ namespace fanin::detail {
 
 namespace {
 
-/// By one block: where this device reaches each rank's memory; its own is cleared.
+/// Where a device reaches the ranks' memory.
+struct found_memory {
+  unsigned char* of_first;
+  std::ptrdiff_t distance;
+  int ranks;  ///< so many are that far from each other, from the first one on
+};
+
+/// By one block; the device's own is cleared.
 __global__ void find_peers_kernel(ncclDevComm comm, ncclDevResourceHandle handle, int rank, int size,
-                                  std::uint64_t words, void** memory) {
+                                  std::uint64_t words, found_memory* found) {
   if (threadIdx.x == 0) {
-    for (int peer = 0; peer < size; ++peer) memory[peer] = ncclGetResourceBufferLsaPointer(comm, handle, peer);
+    const auto of = [&](int peer) {
+      return static_cast<unsigned char*>(ncclGetResourceBufferLsaPointer(comm, handle, peer));
+    };
+    found->of_first = of(0);
+    found->distance = size < 2 ? 0 : of(1) - of(0);
+    found->ranks = 1;
+    while (found->ranks < size && of(found->ranks) - of(found->ranks - 1) == found->distance) ++found->ranks;
   }
   auto* const own = static_cast<std::uint64_t*>(ncclGetResourceBufferLsaPointer(comm, handle, rank));
   for (std::uint64_t k = threadIdx.x; k < words; k += blockDim.x) own[k] = 0;
@@ -62,11 +75,11 @@ class opened final : public peer_memory {
   bool open(int rank, int size) {
     peers_.rank = rank;
     peers_.size = size;
-    const std::size_t bytes_of_pointers = static_cast<std::size_t>(size) * sizeof(void*);
-    check_cuda_of_nccl(cudaMalloc(&memory_, bytes_of_control + bytes_of_pointers), "cudaMalloc");
-    check_cuda_of_nccl(cudaMemsetAsync(memory_, 0, bytes_of_control + bytes_of_pointers, stream_), "cudaMemsetAsync");
+    constexpr std::size_t bytes = bytes_of_control + sizeof(found_memory);
+    check_cuda_of_nccl(cudaMalloc(&memory_, bytes), "cudaMalloc");
+    check_cuda_of_nccl(cudaMemsetAsync(memory_, 0, bytes, stream_), "cudaMemsetAsync");
     peers_.control = static_cast<std::uint32_t*>(memory_);
-    auto** const pointers = reinterpret_cast<void**>(static_cast<unsigned char*>(memory_) + bytes_of_control);
+    auto* const place = reinterpret_cast<found_memory*>(static_cast<unsigned char*>(memory_) + bytes_of_control);
 
     int version = 0;
     const bool is_same_version = ncclGetVersion(&version) == ncclSuccess && version == NCCL_VERSION_CODE;
@@ -84,15 +97,21 @@ class opened final : public peer_memory {
     if (!all_say(has_devices_ && devices_.lsaSize == size && devices_.nRanks == size)) return false;
     const std::uint64_t words = nccl_peers::bytes(size) / sizeof(std::uint64_t);
     void* arguments[] = {argument(devices_), argument(handle), argument(rank),
-                         argument(size),     argument(words),  argument(pointers)};
+                         argument(size),     argument(words),  argument(place)};
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(1);
     config.blockDim = dim3(256);
     config.stream = stream_;
     check_cuda_of_nccl(cudaLaunchKernelExC(&config, kernel_pointer(&find_peers_kernel), arguments),
                        "cudaLaunchKernelExC");
-    peers_.memory = pointers;
-    return all_say(true);  // whose memory is clear now
+    found_memory found{};
+    check_cuda_of_nccl(cudaMemcpyAsync(&found, place, sizeof(found), cudaMemcpyDeviceToHost, stream_),
+                       "cudaMemcpyAsync");
+    check_cuda_of_nccl(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    peers_.distance = found.distance;
+    if (!all_say(found.ranks == size)) return false;  // and their memory is clear now
+    peers_.memory = found.of_first;
+    return true;
   }
   bool stop() noexcept override {
     using namespace std::chrono_literals;

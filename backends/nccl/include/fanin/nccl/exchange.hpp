@@ -28,7 +28,8 @@ struct nccl_peers {
     return std::size_t{slots} * static_cast<std::size_t>(ranks) * units_of_slot * 16;
   }
 
-  void* const* memory = nullptr;     ///< of each rank, at which this device reaches it; null: it does not
+  unsigned char* memory = nullptr;   ///< rank 0's, where this device reaches it; null: it does not
+  std::ptrdiff_t distance = 0;       ///< from one rank's to the next one's
   std::uint32_t* control = nullptr;  ///< the number of the last call; not 0 where no more are to be waited for
   std::uint64_t patience_ns = 0;
   int rank = 0;

@@ -194,7 +194,8 @@ class peer_exchange {
   }
   __device__ tagged_unit* slot(int of, int from, std::uint32_t number) const {
     const int at = static_cast<int>(number % nccl_peers::slots) * peers_.size + from;
-    return static_cast<tagged_unit*>(peers_.memory[of]) + static_cast<std::size_t>(at) * nccl_peers::units_of_slot;
+    auto* const slots = reinterpret_cast<tagged_unit*>(peers_.memory + of * peers_.distance);
+    return slots + static_cast<std::size_t>(at) * nccl_peers::units_of_slot;
   }
   /// Gives up where a host did, or patience ends. It stays so: other ranks do not know of it.
   __device__ void ask() {
