@@ -50,6 +50,27 @@ struct nccl_destination {
   }
 };
 
+/// Whether a rank's part failed, as messages say that lie so far from each other.
+__device__ inline bool has_failed_part(const unsigned char* messages, std::size_t bytes, int count) {
+  std::uint64_t failed = 0;
+  for (int rank = 0; rank < count; ++rank) {
+    failed |= *reinterpret_cast<const std::uint64_t*>(messages + static_cast<std::size_t>(rank) * bytes);
+  }
+  return failed != 0;
+}
+
+/// Of one result of a rank's message.
+template <class Plain>
+__device__ typename Plain::accumulator_type accumulators_of(const unsigned char* message, std::int64_t at = 0) {
+  using value_type = typename nccl_message<Plain>::value_type;
+  const auto& value = reinterpret_cast<const value_type*>(message + nccl_message<Plain>::offset)[at];
+  if constexpr (Plain::size == 1) {
+    return {{{value}}};
+  } else {
+    return value;
+  }
+}
+
 /// By one thread, from the first rank to the last.
 template <class Composite>
 __global__ void __launch_bounds__(32)
@@ -57,23 +78,14 @@ __global__ void __launch_bounds__(32)
                       const nccl_destination<typename Composite::result_type> destination) {
   using plain_type = typename Composite::plain_type;
   using message = nccl_message<plain_type>;
-  using accumulators = typename plain_type::accumulator_type;
   if (threadIdx.x != 0) return;
-  std::uint64_t failed = 0;
-  for (int rank = 0; rank < count; ++rank) {
-    failed |= *reinterpret_cast<const std::uint64_t*>(messages + static_cast<std::size_t>(rank) * message::bytes);
+  if (detail::has_failed_part(messages, message::bytes, count)) {  // nothing of the user's is called
+    return destination.refuse(part_failed);
   }
-  const auto of_rank = [&](int rank) -> accumulators {
-    const auto& value = *reinterpret_cast<const typename message::value_type*>(
-        messages + static_cast<std::size_t>(rank) * message::bytes + message::offset);
-    if constexpr (plain_type::size == 1) {
-      return {{{value}}};
-    } else {
-      return value;
-    }
+  const auto of_rank = [&](int rank) {
+    return detail::accumulators_of<plain_type>(messages + static_cast<std::size_t>(rank) * message::bytes);
   };
-  if (failed != 0) return destination.refuse(part_failed);  // nothing of the user's is called
-  accumulators joined = message::is_sum ? c.identity() : of_rank(0);
+  typename plain_type::accumulator_type joined = message::is_sum ? c.identity() : of_rank(0);
   for (int rank = message::is_sum ? 0 : 1; rank < count; ++rank) c.join(joined, of_rank(rank));
   destination.deliver(c.result(joined));
 }

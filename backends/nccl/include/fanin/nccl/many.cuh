@@ -28,23 +28,12 @@
 /// NCCL's kernels, and joins them.
 namespace fanin::detail {
 
-/// Whether a rank's part failed, as messages say that lie so far from each other.
-__device__ inline bool has_failed_part(const unsigned char* messages, std::size_t bytes, int count) {
-  std::uint64_t failed = 0;
-  for (int rank = 0; rank < count; ++rank) {
-    failed |= *reinterpret_cast<const std::uint64_t*>(messages + static_cast<std::size_t>(rank) * bytes);
-  }
-  return failed != 0;
-}
-
 /// A thread for each result, from the first rank to the last.
 template <class Composite, class Put, class Left>
 __global__ void __launch_bounds__(for_block_size)
     join_many_kernel(const Composite all, const Put put, const Left left, const unsigned char* messages,
                      std::size_t bytes, int count, std::int64_t results, std::uint64_t* failures) {
   using plain_type = typename Composite::plain_type;
-  using value_type = typename nccl_message<plain_type>::value_type;
-  using accumulators = typename plain_type::accumulator_type;
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (detail::has_failed_part(messages, bytes, count)) {  // nothing of the user's is called
     if (thread == 0 && failures != nullptr) *static_cast<volatile std::uint64_t*>(failures) = part_failed;
@@ -52,17 +41,11 @@ __global__ void __launch_bounds__(for_block_size)
   }
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t at = thread; at < results; at += threads) {
-    const auto of_rank = [&](int rank) -> accumulators {
-      const auto& value = reinterpret_cast<const value_type*>(messages + static_cast<std::size_t>(rank) * bytes +
-                                                              nccl_message<plain_type>::offset)[at];
-      if constexpr (plain_type::size == 1) {
-        return {{{value}}};
-      } else {
-        return value;
-      }
+    const auto of_rank = [&](int rank) {
+      return detail::accumulators_of<plain_type>(messages + static_cast<std::size_t>(rank) * bytes, at);
     };
     const auto one = all.at(left.index_of(at));
-    accumulators joined = of_rank(0);
+    auto joined = of_rank(0);
     for (int rank = 1; rank < count; ++rank) one.join(joined, of_rank(rank));
     put.put(at, one.result(joined));
   }
