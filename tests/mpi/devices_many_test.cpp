@@ -28,6 +28,7 @@ TEST_F(devices, rows_columns_and_segments) {
         check_axes_over_ranks<fanin::iterate::right, 2, 0>(comm, object, first_seed() + seed);
         check_matrix_over_ranks(comm, object, first_seed() + seed);
         check_segments_over_ranks<std::int32_t>(comm, object, first_seed() + seed);
+        check_large_results_over_ranks(comm, object);
         check_failed_parts_of_many(comm, object);
       };
       if ((seed + static_cast<std::uint64_t>(comm.rank())) % 2 == 0) {

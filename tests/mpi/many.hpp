@@ -235,6 +235,47 @@ void check_segments_over_ranks(const Comm& comm, const Exec& object, std::uint64
   EXPECT_TRUE(to_host(of_places) == places) << seed;
 }
 
+/// Whose results need more memory than its accumulators.
+struct sum_in_words {
+  struct result_type {
+    std::int64_t parts[3];
+    FANIN_FUNCTION friend bool operator==(const result_type& a, const result_type& b) {
+      return a.parts[0] == b.parts[0] && a.parts[1] == b.parts[1] && a.parts[2] == b.parts[2];
+    }
+  };
+  using value_type = std::int32_t;
+  using accumulator_type = std::int32_t;
+  FANIN_FUNCTION std::int32_t identity() const { return 0; }
+  FANIN_FUNCTION void join(std::int32_t& into, const std::int32_t& from) const { into += from; }
+  FANIN_FUNCTION result_type result(const std::int32_t& sum) const {
+    return {{sum, -sum, sum * std::int64_t{1} << 32}};
+  }
+};
+struct small_of_two {
+  FANIN_FUNCTION std::int32_t operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::int32_t>((i * 7 + j * 3) % 1'001);
+  }
+};
+
+/// Few results, and so many that ranks make slices of them.
+template <class Exec>
+void check_large_results_over_ranks(const fanin::mpi& comm, const Exec& object) {
+  static const fanin::serial serial;
+  for (const std::int64_t m : {3, 25'001}) {
+    const own_part part(9, comm, 1);
+    const auto range = fanin::over(comm, fanin::axes<0>(fanin::md_range(object, {part.begin, 0}, {part.end, m})));
+    std::vector<sum_in_words::result_type> expected(static_cast<std::size_t>(m));
+    fanin::parallel_reduce_into(expected, fanin::columns(serial, 9, m), small_of_two{}, sum_in_words{});
+    fanin::buffer<sum_in_words::result_type, Exec> sums(object, expected.size());
+    fanin::buffer<sum_in_words::result_type, Exec> sums_later(object, expected.size());
+    auto later = fanin::parallel_reduce_async(sums_later.data(), range, small_of_two{}, sum_in_words{});
+    fanin::parallel_reduce_into(sums.data(), range, small_of_two{}, sum_in_words{});
+    EXPECT_TRUE(to_host(sums) == expected) << m;
+    later.get();
+    EXPECT_TRUE(to_host(sums_later) == expected) << m;
+  }
+}
+
 /// What is found in a rank's part, and of what it writes to: its rank says so, the others that a rank has failed.
 template <class Exec>
 void check_failed_parts_of_many(const fanin::mpi& comm, const Exec& object) {

@@ -41,6 +41,7 @@ TEST(ranks_many, matrices_and_segments) {
       check_segments_over_ranks<std::int32_t>(comm, exec, seed);
       check_segments_over_ranks<std::uint64_t>(comm, exec, seed);
     }
+    check_large_results_over_ranks(comm, exec);
     check_failed_parts_of_many(comm, exec);
   }
 }

@@ -569,7 +569,8 @@ TEST(ranks, a_join_that_throws) {
       call();
       ADD_FAILURE() << "nothing was thrown";
     } catch (const fanin::rank_error& error) {
-      EXPECT_NE(std::string(error.what()).find("or in a reducer's join"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("or in a reducer's join() or result()"), std::string::npos)
+          << error.what();
     }
   };
   for (const auto& options : all_options()) {

@@ -25,17 +25,16 @@ class exchange_in_slices {
  public:
   /// The numbers, tags, are alike on all ranks, and of no other messages that may be under way over `comm` at the same
   /// time.
-  exchange_in_slices(MPI_Comm comm, int number_of_parts, int number_of_results, const many_to_come& many)
+  exchange_in_slices(MPI_Comm comm, int number_of_parts, int number_of_results, many_to_come& many)
       : comm_{comm},
         tag_of_parts_{number_of_parts},
         tag_of_results_{number_of_results},
         rank_{rank_in(comm)},
         size_{size_of_comm(comm)},
         many_{many},
-        failed_(static_cast<std::size_t>(size_)),
-        results_(many.results * many.result_bytes) {
+        failed_(static_cast<std::size_t>(size_)) {
     (void)count_for_mpi(length(0) * std::max(many.accumulator_bytes, many.result_bytes));  // none is longer
-    received_.resize(static_cast<std::size_t>(size_ - 1) * length(rank_) * many.accumulator_bytes);
+    received_ = rank_array<std::byte>(static_cast<std::size_t>(size_ - 1) * length(rank_) * many.accumulator_bytes);
     slices_.resize(static_cast<std::size_t>(size_));
     requests_.reserve(4 * static_cast<std::size_t>(size_ - 1));
   }
@@ -68,30 +67,26 @@ class exchange_in_slices {
     make_slice();
     for_others([&](int rank, std::size_t at) {
       receive(rank, &failed_[at], sizeof(failed_[at]), tag_of_results_);
-      receive(rank, results_.data() + before(rank) * many_.result_bytes, length(rank) * many_.result_bytes,
-              tag_of_results_);
+      receive(rank, results_of(rank), length(rank) * many_.result_bytes, tag_of_results_);
     });
     for_others([&](int rank, std::size_t) {
       send(rank, &failed_[static_cast<std::size_t>(rank_)], sizeof(failed_[0]), tag_of_results_);
-      send(rank, results_.data() + before(rank_) * many_.result_bytes, length(rank_) * many_.result_bytes,
-           tag_of_results_);
+      send(rank, results_of(rank_), length(rank_) * many_.result_bytes, tag_of_results_);
     });
     return are_requests_over(requests_);
   }
 
-  // --- When it is over
-
+  /// How many ranks have, when it is over.
   std::int64_t failed() const {
     return static_cast<std::int64_t>(std::accumulate(failed_.begin(), failed_.end(), std::uint64_t{0}));
   }
-  rank_array<std::byte> take_results() { return std::move(results_); }
 
  private:
   /// Of the first rank's, to which the others' are joined in turn. One that throws is a rank's that failed.
   void make_slice() {
     try {
       for (std::size_t rank = 1; rank < slices_.size(); ++rank) many_.join(slices_[0], slices_[rank], length(rank_));
-      many_.make_results(results_.data() + before(rank_) * many_.result_bytes, slices_[0], length(rank_));
+      many_.make_results(results_of(rank_), slices_[0], length(rank_));
     } catch (...) {
       failed_[static_cast<std::size_t>(rank_)] = 1;
     }
@@ -110,6 +105,7 @@ class exchange_in_slices {
     return many_.results / ranks * at + std::min(many_.results % ranks, at);
   }
   std::size_t length(int rank) const { return before(rank + 1) - before(rank); }
+  std::byte* results_of(int rank) const { return many_.place_of_results() + before(rank) * many_.result_bytes; }
 
   void receive(int from, void* to, std::size_t bytes, int tag) {
     requests_.push_back(MPI_REQUEST_NULL);
@@ -125,11 +121,10 @@ class exchange_in_slices {
   int tag_of_results_;
   int rank_;
   int size_;
-  const many_to_come& many_;
+  many_to_come& many_;
   bool has_made_slice_ = false;
   std::vector<std::uint64_t> failed_;  ///< of each rank: 1, or 0
-  rank_array<std::byte> results_;
-  std::vector<std::byte> received_;
+  rank_array<std::byte> received_;
   std::vector<std::byte> nothing_;
   std::vector<std::byte*> slices_;  ///< of each rank's part
   std::vector<MPI_Request> requests_;

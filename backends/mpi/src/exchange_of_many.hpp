@@ -51,7 +51,6 @@ class exchange_of_many final : public exchange_under_way {
     }
     bytes_ = status_bytes + many_->results * many_->accumulator_bytes;
     all_.resize(bytes_ * static_cast<std::size_t>(size_ + (waits_ ? 0 : 1)));
-    whole_.gathered = rank_array<std::byte>(many_->results * many_->result_bytes);
     if (waits_) rounds_.emplace(state().comm(), state().next_number());
     const std::uint64_t status = part == nullptr ? 1 : 0;
     std::memcpy(all_.data(), &status, status_bytes);
@@ -73,7 +72,6 @@ class exchange_of_many final : public exchange_under_way {
   void put_together() override {
     if (slices_) {
       failed_ = slices_->failed();
-      whole_.gathered = slices_->take_results();
       return slices_.reset();
     }
     const auto join = [this](std::byte* into, const std::byte* from) { many_->join(into, from, many_->results); };
@@ -84,7 +82,7 @@ class exchange_of_many final : public exchange_under_way {
     failed_ = static_cast<std::int64_t>(failed);
     if (failed_ != 0) return;
     try {
-      many_->make_results(whole_.gathered.data(), whole + status_bytes, many_->results);
+      many_->make_results(many_->place_of_results(), whole + status_bytes, many_->results);
     } catch (...) {
       failed_ = 1;  // as in a slice
     }
@@ -112,9 +110,7 @@ class exchange_of_many_of_one final : public rank_exchange {
     const std::shared_ptr<many_to_come> many = std::exchange(many_, nullptr);
     const std::byte* const part = many->take();
     failed_ = part == nullptr ? 1 : 0;
-    if (part == nullptr) return;
-    whole_.gathered = rank_array<std::byte>(many->results * many->result_bytes);
-    many->make_results(whole_.gathered.data(), part, many->results);
+    if (part != nullptr) many->make_results(many->place_of_results(), part, many->results);
   }
 
  private:

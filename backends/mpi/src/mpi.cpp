@@ -254,7 +254,7 @@ std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<
 void throw_failed_ranks(const char* call, std::int64_t failed) {
   throw rank_error(std::string(call) + " over ranks: " + std::to_string(failed) +
                    (failed == 1 ? " rank has failed" : " ranks have failed") +
-                   " in its own part, and throws why, or in a reducer's join; there is no result");
+                   " in its own part, and throws why, or in a reducer's join() or result(); there is no result");
 }
 
 }  // namespace detail

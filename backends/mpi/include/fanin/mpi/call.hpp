@@ -3,11 +3,13 @@
 
 #include <fanin/detail/needs_cxx20.hpp>
 
+#include <exception>
 #include <string>
 
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/finished.hpp>
+#include <fanin/pending.hpp>
 #include <fanin/tuple.hpp>
 
 /// What calls over MPI's ranks have in common: how they are told from others, and that their hosts wait.
@@ -30,6 +32,40 @@ struct without_g<finished_reducers<G, R...>> {
 };
 template <class What>
 using reducers_without_g = typename without_g<What>::type;
+
+/// A rank's part of a call, whose accumulators are still to come from its backend, as what the exchange takes. What
+/// goes wrong with it is the part's, and not the call's, for which other ranks wait.
+template <class ToCome, class Accumulators>
+class part_under_way : public ToCome {
+ public:
+  using ToCome::ToCome;
+
+  bool is_ready() noexcept override {
+    try {
+      return failure_ != nullptr || accumulators_.ready();
+    } catch (...) {
+      return true;
+    }
+  }
+  /// What may fail.
+  template <class Step>
+  void attempt(const Step& step) {
+    if (failure_ != nullptr) return;
+    try {
+      step();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  /// Why it failed, when it has been taken.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
+
+ protected:
+  pending<Accumulators> accumulators_;
+
+ private:
+  std::exception_ptr failure_;
+};
 
 /// A call of an object for which its host waits.
 template <class Exec>

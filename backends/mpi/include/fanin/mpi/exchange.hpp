@@ -85,12 +85,14 @@ class many_to_come {
 
   /// Whether take() would not wait. Does not wait.
   virtual bool is_ready() noexcept = 0;
-  /// Once: where this rank's are, which stay there, and may be joined to, until the exchange is over. Null where the
-  /// part failed.
+  /// Once: where this rank's are, which may be joined to. Null where the part failed.
   virtual std::byte* take() = 0;
+  /// Where results go, of a part that has not failed: perhaps to where its accumulators are, one behind the other as
+  /// they are.
+  virtual std::byte* place_of_results() noexcept = 0;
   /// Those of a later rank to those before it, of so many results.
   virtual void join(std::byte* into, const std::byte* from, std::size_t some) const = 0;
-  /// What comes of all ranks' accumulators.
+  /// What comes of all ranks' accumulators; from the first to the last, one at a time.
   virtual void make_results(std::byte* to, const std::byte* joined, std::size_t some) const = 0;
 
   const std::size_t results;
@@ -110,7 +112,7 @@ class rank_exchange {
   /// Whether the whole's part is there. Does not wait.
   virtual bool is_done() = 0;
   virtual void wait() = 0;
-  /// Of all ranks, when it is done. Of many results, these are what was gathered.
+  /// Of all ranks, when it is done; many results are where they go.
   const rank_part& whole() const { return whole_; }
   /// How many ranks have failed.
   std::int64_t failed() const { return failed_; }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -55,12 +54,10 @@ class last_step_of_many {
   explicit last_step_of_many(const typename backend<Exec>::handle_type&) {}
 
   template <class Put, class Left>
-  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count, void*,
+  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count,
                   const std::byte* results) const {
-    for (std::int64_t at = 0; at < count; ++at) {
-      const auto one = all.at(left.index_of(at));
-      put.put(at, finished(one.g, detail::copy_at<results_type>(results +
-                                                                static_cast<std::size_t>(at) * sizeof(results_type))));
+    for (std::int64_t at = 0; at < count; ++at, results += sizeof(results_type)) {
+      put.put(at, finished(all.at(left.index_of(at)).g, detail::copy_at<results_type>(results)));
     }
   }
 
@@ -96,11 +93,10 @@ class last_step_of_many<Exec, Composite> {
       : for_each_{backend<Exec>::template for_aside<Composite>(handle)} {}
 
   template <class Put, class Left>
-  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count, void* room,
+  void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count,
                   const std::byte* results) const {
-    for_each_.check();  // with a context its room goes
-    std::memcpy(room, results, static_cast<std::size_t>(count) * sizeof(results_type));
-    for_each_(count, put_results<Put, Left, Composite>{put, left, all, static_cast<const results_type*>(room)});
+    for_each_.check();
+    for_each_(count, put_results<Put, Left, Composite>{put, left, all, reinterpret_cast<const results_type*>(results)});
   }
 
  private:
@@ -108,51 +104,31 @@ class last_step_of_many<Exec, Composite> {
       std::declval<const typename backend<Exec>::handle_type&>())) for_each_;
 };
 
-/// A call's many results, and a part of them whose accumulators are still to come from its backend.
+/// A call's many results, and this rank's part of them.
 template <class Exec, class Composite>
-class many_of_call final : public many_to_come {
+class many_of_call final : public part_under_way<many_to_come, void> {
  public:
   many_of_call(const Composite& all, std::int64_t count)
-      : many_to_come{static_cast<std::size_t>(count), sizeof(value), sizeof(results_type)},
-        all_{all},
-        anywhere_{all.at({})} {}
+      : part_under_way<many_to_come, void>{static_cast<std::size_t>(count), sizeof(value), sizeof(results_type)},
+        all_{all} {}
 
-  /// Begins the part by begin(*this), which calls reduce(); a failure is the part's.
-  template <class Begin>
-  void begin(const Begin& begin) {
-    try {
-      begin(*this);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-  /// By part(room for all).
   template <class Part>
-  void reduce(const typename backend<Exec>::handle_type& handle, const Part& part) {
+  void begin(const typename backend<Exec>::handle_type& handle, const Part& part) {
     step_.emplace(handle);
-    const std::size_t bytes = is_host_backend<Exec> ? sizeof(value) : std::max(sizeof(value), sizeof(results_type));
-    room_ = shared_room<Exec, alignof(value)>(handle, results * bytes);
-    to_come_ = part(static_cast<value*>(room_.get()));
+    const std::size_t bytes = before_results() + (goes_in_place ? sizeof(value) : sizeof(results_type)) * results;
+    room_ = shared_room<Exec, alignment>(handle, bytes);
+    accumulators_ = part.into_room_later(static_cast<value*>(room_.get()), detail::reducers_of_part(all_.plain()));
   }
 
-  bool is_ready() noexcept override {
-    try {
-      return failure_ != nullptr || to_come_.ready();
-    } catch (...) {
-      return true;
-    }
-  }
   std::byte* take() override {
-    if (failure_ == nullptr) {
-      try {
-        to_come_.get();
-        return static_cast<std::byte*>(room_.get());
-      } catch (...) {
-        failure_ = std::current_exception();
-      }
-    }
-    return nullptr;
+    std::byte* taken = nullptr;
+    attempt([&] {
+      accumulators_.get();
+      taken = static_cast<std::byte*>(room_.get());
+    });
+    return taken;
   }
+  std::byte* place_of_results() noexcept override { return static_cast<std::byte*>(room_.get()) + before_results(); }
   void join(std::byte* into, const std::byte* from, std::size_t some) const override {
     for (std::size_t at = 0; at < some; ++at, into += sizeof(value), from += sizeof(value)) {
       value joined = detail::copy_at<value>(into);
@@ -161,26 +137,31 @@ class many_of_call final : public many_to_come {
     }
   }
   void make_results(std::byte* to, const std::byte* joined, std::size_t some) const override {
+    const auto anywhere = all_.at({});
     for (std::size_t at = 0; at < some; ++at, to += sizeof(results_type), joined += sizeof(value)) {
       const results_type made =
-          anywhere_.results_on_host(rank_message<plain_type>::of_result(detail::copy_at<value>(joined)));
+          anywhere.results_on_host(rank_message<plain_type>::of_result(detail::copy_at<value>(joined)));
       std::memcpy(to, std::addressof(made), sizeof(made));
     }
   }
 
-  /// Why the part failed, when it has been taken.
-  const std::exception_ptr& failure() const noexcept { return failure_; }
   /// Writes what comes of the results, when the exchange is over.
   template <class Put, class Left>
-  void write(const std::byte* made, const Put& put, const Left& left) const {
-    (*step_)(put, left, all_, static_cast<std::int64_t>(results), room_.get(), made);
+  void write(const Put& put, const Left& left) {
+    (*step_)(put, left, all_, static_cast<std::int64_t>(results), place_of_results());
   }
 
  private:
   using plain_type = typename Composite::plain_type;
   using value = typename part_composite<plain_type>::result_type;
   using results_type = results_of_many<Composite>;
+  /// Whether a result of so many bytes may be where its accumulators were: the next ones are behind it.
+  static constexpr bool goes_in_place = sizeof(results_type) <= sizeof(value);
+  static constexpr std::size_t alignment = std::max(alignof(value), alignof(results_type));
 
+  std::size_t before_results() const noexcept {
+    return goes_in_place ? 0 : (results * sizeof(value) + alignment - 1) / alignment * alignment;
+  }
   template <std::size_t... I>
   void join_one(value& into, const value& from, std::index_sequence<I...>) const {
     if constexpr (sizeof...(I) == 1) {
@@ -191,20 +172,17 @@ class many_of_call final : public many_to_come {
   }
 
   Composite all_;
-  typename Composite::one_type anywhere_;
   std::optional<last_step_of_many<Exec, Composite>> step_;
-  std::shared_ptr<void> room_;  ///< of the part's accumulators, and then of results
-  pending<void> to_come_;
-  std::exception_ptr failure_;
+  std::shared_ptr<void> room_;  ///< of the part's accumulators, and of results
 };
 
 /// Waits for all ranks, and writes the results.
 template <class Many, class Put, class Left>
-void write_results(const char* call, const Many& many, rank_exchange& exchange, const Put& put, const Left& left) {
+void write_results(const char* call, Many& many, rank_exchange& exchange, const Put& put, const Left& left) {
   exchange.wait();
   if (many.failure() != nullptr) std::rethrow_exception(many.failure());
   if (exchange.failed() != 0) detail::throw_failed_ranks(call, exchange.failed());
-  many.write(exchange.whole().gathered.begin(), put, left);
+  many.write(put, left);
 }
 
 /// What is to come from all ranks.
@@ -271,12 +249,9 @@ class many_over_ranks : waiting_call<Exec> {
   auto begin_part(const Put& put, const Part& part, const Composite& all) const {
     const auto many =
         detail::make_for_step(state_, [&] { return std::make_shared<many_of_call<Exec, Composite>>(all, results_); });
-    many->begin([&](auto& to) {
+    many->attempt([&] {
       detail::check_put<Exec>(this->handle_, put, this->name_);
-      this->in_words([&] {
-        to.reduce(this->handle_,
-                  [&](auto* room) { return part.into_room_later(room, detail::reducers_of_part(all.plain())); });
-      });
+      this->in_words([&] { many->begin(this->handle_, part); });
     });
     return many;
   }

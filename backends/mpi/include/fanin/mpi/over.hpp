@@ -62,57 +62,35 @@ class last_step<Exec, Composite> {
       std::declval<const typename backend<Exec>::handle_type&>())) finish_;
 };
 
-/// A part whose accumulators are still to come from its backend.
+/// A call's part, and how its result is made of all.
 template <class Exec, class Composite>
-class pending_part final : public part_to_come {
+class pending_part final
+    : public part_under_way<part_to_come, typename part_composite<typename Composite::plain_type>::result_type> {
  public:
-  using plain_type = typename Composite::plain_type;
-  using message = rank_message<plain_type>;
-  using step = last_step<Exec, Composite>;
+  using message = rank_message<typename Composite::plain_type>;
 
-  /// Begins it; a failure is the part's.
-  template <class Begin>
-  void begin(const Begin& begin) {
-    try {
-      begin(*this);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-
-  bool is_ready() noexcept override {
-    try {
-      return failure_ != nullptr || accumulators.ready();
-    } catch (...) {
-      return true;
-    }
+  template <class Part>
+  void begin(const typename backend<Exec>::handle_type& handle, const Composite& c, const Part& part) {
+    finish_.emplace(handle, c);
+    this->accumulators_ = part.later(detail::reducers_of_part(c.plain()));
   }
   rank_part take() override {
-    if (failure_ == nullptr) {
-      try {
-        return message::part_of(message::of_result(accumulators.get()));
-      } catch (...) {
-        failure_ = std::current_exception();
-      }
-    }
-    return message::failed_part();
+    rank_part taken;
+    this->attempt([&] { taken = message::part_of(message::of_result(this->accumulators_.get())); });
+    return this->failure() == nullptr ? taken : message::failed_part();
   }
-  /// Why it failed, when it has been taken.
-  const std::exception_ptr& failure() const noexcept { return failure_; }
-
-  std::optional<step> finish;
-  pending<typename part_composite<plain_type>::result_type> accumulators;
+  typename Composite::result_type result(const Composite& c, const rank_part& whole) const {
+    return (*finish_)(c, message::whole_of(c.plain(), whole));
+  }
 
  private:
-  std::exception_ptr failure_;
+  std::optional<last_step<Exec, Composite>> finish_;
 };
 
 /// What is to come from all ranks.
 template <class Exec, class Composite>
 class pending_of_ranks final : public pending_slot {
  public:
-  using plain_type = typename Composite::plain_type;
-  using result_type = typename Composite::result_type;
   using part = pending_part<Exec, Composite>;
 
   pending_of_ranks(const Composite& c, std::shared_ptr<rank_exchange> exchange, std::shared_ptr<part> own)
@@ -129,8 +107,7 @@ class pending_of_ranks final : public pending_slot {
     exchange_->wait();
     if (part_->failure() != nullptr) std::rethrow_exception(part_->failure());
     if (exchange_->failed() != 0) detail::throw_failed_ranks("fanin::pending::get", exchange_->failed());
-    const result_type result =
-        (*part_->finish)(composite_, rank_message<plain_type>::whole_of(composite_.plain(), exchange_->whole()));
+    const auto result = part_->result(composite_, exchange_->whole());
     std::memcpy(to, std::addressof(result), bytes);
   }
   void release() noexcept override { delete this; }
@@ -190,12 +167,7 @@ class call_over_ranks : waiting_call<Exec> {
       }
     }
     const auto own = detail::make_for_step(state_, [] { return std::make_shared<pending_part<Exec, Composite>>(); });
-    own->begin([&](auto& to) {
-      in_words([&] {
-        to.finish.emplace(handle_, composite_);
-        to.accumulators = part.later(detail::reducers_of_part(composite_.plain()));
-      });
-    });
+    own->attempt([&] { in_words([&] { own->begin(handle_, composite_, part); }); });
     auto exchange = detail::begin_exchange(state_, own, join_of_all());
     return pending<result_type>(
         pending_handle(new pending_of_ranks<Exec, Composite>(composite_, std::move(exchange), own)));
@@ -292,12 +264,12 @@ struct over_mpi {
 /// A rank whose part throws (a functor on serial, a kernel that fails, memory that its backend does not reach) takes
 /// part all the same: it throws that, from the call or from get(), the others rank_error. What the call is refused for
 /// before (a null destination) must be alike on all ranks, or the others wait. Throws mpi_error for what MPI says;
-/// where a reducer's join throws, all get rank_error. The async form begins the exchange, or, of a part on a device, a
-/// later call over the communicator does, its ready() and get() among them; exchanges begin in the order of the calls.
-/// get() waits for the other ranks, which need not call theirs yet where they have begun. (So where parts are on
-/// devices nothing but Fanin's calls may wait for another rank's get(); nor of more than gather_up_to ranks, where
-/// messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The pending may
-/// outlive the communicator and the object; the communicator outlives what over() gives.
+/// where a reducer's join() or result() throws, all get rank_error. The async form begins the exchange, or, of a part
+/// on a device, a later call over the communicator does, its ready() and get() among them; exchanges begin in the order
+/// of the calls. get() waits for the other ranks, which need not call theirs yet where they have begun. (So where parts
+/// are on devices nothing but Fanin's calls may wait for another rank's get(); nor of more than gather_up_to ranks,
+/// where messages go on from group to group only while the groups' first ranks are inside of Fanin's calls.) The
+/// pending may outlive the communicator and the object; the communicator outlives what over() gives.
 ///
 /// Of a range of many results (rows, columns, axes<...>, segments) all ranks have as many, with the same indices, and
 /// each a part of every result's elements: over(comm, axes<0>(md_range(exec, {first, 0}, {last, m}))) are the columns
