@@ -50,7 +50,7 @@ fanin::exact_accumulator sum_of(const host::exact_loops<T>& with, std::span<cons
   for (std::int64_t at = 0; at < n; at += piece) with.add(state, x.data() + at, std::min(piece, n - at));
   with.finish(state);
   fanin::exact_accumulator sum;
-  host::add_digits(state.digits, sum);
+  host::add_state(state, sum);
   return sum;
 }
 
@@ -79,11 +79,11 @@ void expect_products(const host::exact_loops<T>& with, std::span<const T> x, std
     with.finish_products(state);
     if constexpr (sizeof(T) == 8) {
       fanin::exact_product_accumulator sum;
-      host::add_digits(state.digits, sum);
+      host::add_state(state, sum);
       ASSERT_EQ(sum.serialise(), right.serialise()) << what << ", " << n << " in pieces of " << piece;
     } else {
       fanin::exact_accumulator sum;
-      host::add_digits(state.digits, sum);
+      host::add_state(state, sum);
       const double value = sum.value();
       const double expected = right.value();
       ASSERT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
@@ -121,6 +121,51 @@ TEST_P(exact_loops, long_arrays) {
   std::ranges::copy(of_range<double>(n / 3, 500, 530, 4), changing.begin() + n / 3);
   std::ranges::copy(of_all_exponents<double>(n / 4, 5), changing.begin() + n / 2);
   expect_sum<double>(of<double>(), changing, "of three ranges");
+}
+
+/// Few elements, of which the exponents lie so far from each other, with zeros between them; in one piece and in two.
+template <class T>
+void expect_few(const host::exact_loops<T>& with, int lowest, int apart, bool are_few) {
+  const T largest = std::nextafter(T{2}, T{1});
+  for (const std::int64_t n : {1, 2, 3, 7, 31, 32, 33, 200, 511, 512, 513}) {
+    auto x = of_range<T>(static_cast<std::size_t>(n), lowest, lowest + apart, static_cast<unsigned>(n));
+    if (n > 2) x[1] = n % 2 == 0 ? T{0} : -T{0};
+    x.back() = std::ldexp(largest, lowest + apart);
+    if (n > 1) x.front() = -std::ldexp(largest, lowest);
+    const std::string what = "from 2^" + std::to_string(lowest) + ", " + std::to_string(apart) + " apart";
+    expect_sum<T>(with, x, what);
+    for (T& one : x) one = std::ldexp(largest, std::signbit(one) ? lowest : lowest + apart);
+    expect_sum<T>(with, x, what + ", the largest");
+    for (T& one : x) one = -one;
+    expect_sum<T>(with, x, what + ", negative");
+    host::exact_state<host::digits_of_sum> state;
+    with.add(state, x.data(), n);
+    EXPECT_EQ(!state.has_digits, n <= 512 && (are_few || n == 1)) << what << ", " << n;
+    const bool is_whole = !state.has_digits;
+    with.add(state, x.data(), n);
+    EXPECT_TRUE(state.has_digits);
+    with.finish(state);
+    fanin::exact_accumulator sum;
+    host::add_state(state, sum);
+    fanin::exact_accumulator twice;
+    for (const T one : x) twice.add(one), twice.add(one);
+    EXPECT_EQ(sum.serialise(), twice.serialise()) << what << ", " << n << ", after whole " << is_whole;
+  }
+}
+TEST_P(exact_loops, few_elements) {
+  for (const int lowest : {-1022, -40, 0, 900}) {
+    for (const int apart : {0, 10, 47, 48}) expect_few(of<double>(), lowest, apart, true);
+    for (const int apart : {49, 64, 100}) expect_few(of<double>(), lowest, apart, false);
+  }
+  for (const int apart : {0, 48}) expect_few(of<float>(), -60, apart, true);
+  expect_few(of<float>(), -60, 49, false);
+  for (const double one : {0.0, -0.0, 0x1p-1074, -0x1.fffffp-1030, std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::max()}) {
+    for (const double other : {0.0, 0x1p-1074, 0x1p-1026, 1.0, -std::numeric_limits<double>::infinity()}) {
+      const double x[] = {one, other, one};
+      expect_sum<double>(of<double>(), x, std::to_string(one) + " and " + std::to_string(other));
+    }
+  }
 }
 
 /// The largest numbers of the bins, which are placed by a sample of 64 elements.

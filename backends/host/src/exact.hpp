@@ -243,9 +243,67 @@ void take_as_chosen(State& state, const Source& from, std::int64_t n) {
   }
 }
 
+/// Up to so many elements are few.
+inline constexpr std::int64_t most_few = 512;
+
+/// Few elements as two sums of integers, if their exponents lie near enough to each other. False: they do not, or there
+/// are others than numbers.
+template <class Source, class State>
+bool take_few(State& state, const Source& from, std::int64_t n) {
+  constexpr std::int64_t no_sign = INT64_MAX;
+  constexpr int lower_bits = State::bits_of_few;
+  static_assert(53 + 9 < 63 && lower_bits + 9 < 63 && most_few <= 1 << 9);
+  const auto bits_of = [&](std::int64_t i) {
+    return __builtin_bit_cast(std::int64_t, static_cast<double>(from.number(i)));
+  };
+  std::int64_t most = 0;
+  std::int64_t least = no_sign;  // less 1: of 0 the most
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t magnitude = bits_of(i) & no_sign;
+    const std::int64_t less = (magnitude - 1) & no_sign;
+    most = magnitude > most ? magnitude : most;
+    least = less < least ? less : least;
+  }
+  if (most == 0) return true;
+  const auto exponent_of = [](std::int64_t field) { return field == 0 ? 1 : field; };
+  const std::int64_t lowest = exponent_of((least + 1) >> 52);
+  if (most >> 52 == 2047 || exponent_of(most >> 52) - lowest > lower_bits) return false;
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t bits = bits_of(i);
+    const std::int64_t field = bits >> 52 & 0x7ff;
+    const std::int64_t number = (bits & ((1LL << 52) - 1)) | (field == 0 ? 0 : 1LL << 52);
+    const std::int64_t shift = exponent_of(field) < lowest ? 0 : exponent_of(field) - lowest;  // below are zeros
+    const std::int64_t sign = bits >> 63;
+    const auto low = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) << shift) & ((1LL << lower_bits) - 1);
+    const std::int64_t high = number >> (lower_bits - shift);
+    lower += (low ^ sign) - sign;
+    upper += (high ^ sign) - sign;
+  }
+  state.few[0] = lower;
+  state.few[1] = upper;
+  state.unit = static_cast<int>(lowest) - 1075;
+  return true;
+}
+/// What there is goes on in digits.
+template <class State>
+void begin_digits(State& state) {
+  if (state.has_digits) return;
+  state.has_digits = true;
+  __builtin_memset(&state.digits, 0, sizeof(state.digits));
+  add_sum(state.digits, state.few[0], state.unit);
+  add_sum(state.digits, state.few[1], state.unit + State::bits_of_few);
+}
+
 template <class Source, class State>
 void take_exactly(State& state, Source from, std::int64_t n) {
   const standard_arithmetic arithmetic;
+  if constexpr (Source::digits <= 53) {
+    const bool is_nothing = !state.has_digits && state.few[0] == 0 && state.few[1] == 0;
+    if (is_nothing && n <= most_few && take_few(state, from, n)) return;
+  }
+  begin_digits(state);
   if (state.until_look <= 0 && n < worth_a_look) {
     for (std::int64_t i = 0; i < n; ++i) from.add_one(state.digits, i);
     state.until_look -= n;
@@ -280,11 +338,11 @@ void add_products_exactly(typename exact_loops<T>::products_state& into, const T
 }
 template <class Source, class State>
 void finish_exactly(State& state) {
+  if (!state.has_digits) return;
   empty_bins<Source>(state);
   read_table<Source>(state);
   std::free(state.table);
   state.table = nullptr;
-  carry(state.digits);
 }
 
 template <class T>

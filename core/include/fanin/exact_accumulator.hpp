@@ -416,11 +416,16 @@ class basic_exact_accumulator {
   FANIN_FUNCTION signed_digits leading() const {
     int lowest = Limbs;
     int highest = -1;
-    detail::unrolled<Limbs>([&](int i) {
-      const bool is_zero = limb_[i] == 0;
-      lowest = !is_zero && lowest == Limbs ? i : lowest;
-      highest = is_zero ? highest : i;
-    });
+    if constexpr (detail::runs_on_device) {
+      detail::unrolled<Limbs>([&](int i) {
+        const bool is_zero = limb_[i] == 0;
+        lowest = !is_zero && lowest == Limbs ? i : lowest;
+        highest = is_zero ? highest : i;
+      });
+    } else {
+      for (highest = Limbs - 1; highest >= 0 && limb_[highest] == 0;) --highest;
+      for (lowest = 0; lowest < highest && limb_[lowest] == 0;) ++lowest;
+    }
     if (highest < 0) return {};
 
     // Gives what is left for the highest and all above: two digits.

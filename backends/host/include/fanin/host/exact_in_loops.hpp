@@ -36,9 +36,16 @@ struct make_square;
 /// Exact sums as the loops of fanin::host take them.
 namespace host {
 
+/// Of loops that are finished.
 template <class Digits, class Accumulator>
-void add_digits(const Digits& from, Accumulator& to) {
-  to.add_digits(from.digit, from.positive_infinities != 0, from.negative_infinities != 0, from.nans != 0);
+void add_state(const exact_state<Digits>& from, Accumulator& to) {
+  if (from.has_digits) {
+    const Digits& all = from.digits;
+    to.add_digits(all.digit, all.positive_infinities != 0, all.negative_infinities != 0, all.nans != 0);
+  } else {
+    to.add_value(from.few[0], from.unit);
+    to.add_value(from.few[1], from.unit + from.bits_of_few);
+  }
 }
 
 /// Into a state of the loops, which R finishes. Constant functions, which may stand in what a device could call, too.
@@ -63,7 +70,7 @@ struct in_loops<exact_sum<T, Result>> : in_loops_base<in_loops<exact_sum<T, Resu
   }
   void finish(state_type& state, exact_accumulator& spill) const {
     exact_loops_of<T>().finish(state);
-    add_digits(state.digits, spill);
+    add_state(state, spill);
   }
 };
 
@@ -93,8 +100,8 @@ struct in_loops<exact_sum<std::complex<F>, Result>>
   void finish(state_type& state, Accumulator& spill) const {
     exact_loops_of<F>().finish(state.real);
     exact_loops_of<F>().finish(state.imaginary);
-    add_digits(state.real.digits, spill.real);
-    add_digits(state.imaginary.digits, spill.imaginary);
+    add_state(state.real, spill.real);
+    add_state(state.imaginary, spill.imaginary);
   }
 };
 
@@ -112,7 +119,7 @@ struct in_loops<exact_product_sum<T, Result>>
   template <class Accumulator>
   void finish(state_type& state, Accumulator& spill) const {
     exact_loops_of<T>().finish_products(state);
-    add_digits(state.digits, spill);
+    add_state(state, spill);
   }
 };
 
@@ -156,7 +163,7 @@ class waiting_for_exact_loops : exact_waiting {
   void finish_loops(int n, exact_accumulator& spill) {
     add(n);
     exact_loops_of<double>().finish(sum_);
-    add_digits(sum_.digits, spill);
+    add_state(sum_, spill);
   }
 
   bool is_begun_ = false;

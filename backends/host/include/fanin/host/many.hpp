@@ -174,6 +174,66 @@ __attribute__((noinline)) void fold_many_columns(const All& all, const Composite
   });
 }
 
+/// Whether what f gives is for exact sums alone, which take a block of one row's values at once: in any order and
+/// grouping the same.
+template <class R>
+inline constexpr bool is_exact_of_values = false;
+template <exact_element T, class Result>
+inline constexpr bool is_exact_of_values<exact_sum<T, Result>> = true;
+template <class All, class Composite>
+inline constexpr bool folds_in_blocks = false;
+template <class All, class First, class... R>
+  requires(is_exact_of_values<First> && (is_exact_of_values<R> && ...))
+inline constexpr bool folds_in_blocks<All, composite<First, R...>> = [] {
+  using row = axes_row<const All&>;
+  if constexpr (gathers<row, composite<First, R...>>) {
+    return share_values<std::remove_cvref_t<std::invoke_result_t<const row&, std::int64_t>>, First, R...>;
+  } else {
+    return false;
+  }
+}();
+
+/// Values of some rows are brought together first, so that elements of one are neighbours. Of doubles, ns an element,
+/// so and by a state for each row: 250,000 columns of 4 elements 27 and 63, 1000 of 1000 3 and 8.
+template <class All, class Composite, class Use>
+void fold_columns_in_blocks(const All& all, const Composite& c, std::int64_t begin, std::int64_t end, std::int64_t from,
+                            std::int64_t until, const Use& use) {
+  using value_type = reducer_value_t<typename Composite::template reducer_type<0>>;
+  constexpr std::int64_t rows_together = 32;
+  constexpr std::int64_t elements_together = 128;
+  constexpr std::int64_t apart = elements_together + 64 / std::int64_t{sizeof(value_type)};  // not by a power of 2
+  value_type values[rows_together * apart];
+  const auto in_those = host::folded_of(c, typename Composite::indices{});
+  const std::int64_t first = all.first();
+  std::vector<typename Composite::accumulator_type> sums;
+  for (std::int64_t n = 0; begin < end; begin += n) {
+    n = std::min(end - begin, rows_together);
+    sums.clear();
+    sums.resize(static_cast<std::size_t>(n));  // with nothing in them, as they are made
+    for (std::int64_t at = from; at < until; at += elements_together) {
+      const std::int64_t some = std::min(until - at, elements_together);
+      detail::for_lines(all.reduced, at, at + some, [&](auto element, std::int64_t number, std::int64_t last) {
+        for (; number < last; ++number) {
+          value_type* const to = values + (number - at);
+          detail::for_rows_at(all, element, begin, begin + n, [&](const auto& line, std::int64_t row, auto last_row) {
+            for (; row < last_row; ++row) to[(row - begin) * apart] = static_cast<value_type>(line(row));
+          });
+          ++element[decltype(all.reduced)::fastest];
+        }
+      });
+      for (std::int64_t row = 0; row < n; ++row) {
+        auto& sum = sums[static_cast<std::size_t>(row)];
+        auto state = in_those.begin(sum);
+        in_those.fold_batch(state, span_batch<value_type>{values + row * apart, some, first + at});
+        in_those.finish(state, sum);
+      }
+    }
+    detail::for_rows(all, begin, begin + n, [&](std::int64_t row, const auto& place) {
+      use(row, place, sums[static_cast<std::size_t>(row - begin)]);
+    });
+  }
+}
+
 /// Rows whose elements lie nearer to each other are folded one after the other, as elements that are neighbours are: a
 /// line of memory has some of each, and stretches of so few rows cost more than they give. In ns an element of 128 MiB
 /// of doubles along the middle axis, across and so: of 4096 x 4096 x 1 5.3 and 0.4, 1024 x 4096 x 3 3.7 and 0.7, 512 x
@@ -193,6 +253,10 @@ void fold_columns(const All& all, const Composite& c, std::int64_t begin, std::i
   if (end - begin == 1 && !left_to_right) {
     const auto place = all.place(begin);
     use(begin, place, fold_row(axes_row<const All&>{all, place}));
+    return;
+  }
+  if constexpr (folds_in_blocks<All, Composite>) {
+    host::fold_columns_in_blocks(all, c, begin, end, from, until, use);
     return;
   }
   constexpr bool may_be_local = has_plain_states<Composite> && fits_the_stack<Composite>;
