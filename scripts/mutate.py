@@ -5,6 +5,7 @@ the tree itself.
 """
 
 import argparse
+import datetime
 import os
 import resource
 import signal
@@ -225,7 +226,8 @@ def table_of(groups, outcomes):
 
     lines = ["<!-- Written by scripts/mutate.sh --all. -->", "# Mutations", "",
              "Slips that were made on purpose, one at a time, and the test that goes red first: `scripts/mutate.sh`.",
-             "The lists are `tests/mutations/*/*.toml`; how to add one stands in HACKING.md.", ""]
+             "The lists are `tests/mutations/*/*.toml`; how to add one stands in HACKING.md.",
+             f"This is of {datetime.date.today()}; entries added since are not in it.", ""]
     for group in groups:
         lines += [f"## {group.name}", "", "| slip | in | instead of | stands | found by |",
                   "| --- | --- | --- | --- | --- |"]

@@ -259,8 +259,9 @@ struct over_nccl {
 /// turns. A host waits no longer than nccl_options::patience says, nor does a call of one launch.
 ///
 /// Accumulators are joined in the order of the ranks: the same bits from run to run for the same number of ranks and
-/// parts, on all ranks. Exact sums alone travel as words that NCCL adds up: the same bits for every number of ranks,
-/// split and backend, and as over(mpi, ...) gives. Up to 2^31 - 1 ranks and 2^63 elements.
+/// parts, on all ranks. By NCCL's kernels, exact sums alone travel as words that NCCL adds up; in one launch as between
+/// blocks. Either way the same bits for every number of ranks, split and backend, and as over(mpi, ...) gives. Up to
+/// 2^31 - 1 ranks and 2^63 elements.
 ///
 /// A rank whose part is refused (an array it does not reach) takes part all the same: it throws that, the others
 /// rank_error, of an _async form from get(); of an _into form their destination stays as it was, and comm.check() says
