@@ -157,6 +157,7 @@ TEST_P(exact_loops, few_elements) {
     for (const int apart : {0, 10, 47, 48}) expect_few(of<double>(), lowest, apart, true);
     for (const int apart : {49, 64, 100}) expect_few(of<double>(), lowest, apart, false);
   }
+  for (const int apart : {0, 5, 48}) expect_few(of<double>(), 1023 - apart, apart, true);
   for (const int apart : {0, 48}) expect_few(of<float>(), -60, apart, true);
   expect_few(of<float>(), -60, 49, false);
   for (const double one : {0.0, -0.0, 0x1p-1074, -0x1.fffffp-1030, std::numeric_limits<double>::infinity(),

@@ -13,7 +13,8 @@ void add_magnitude(Digits& to, unsigned __int128 magnitude, int exponent, bool i
   const auto add = [&](int k, std::uint64_t word) {
     digit[k] += (static_cast<std::int64_t>(word & 0xffff'ffff) ^ sign) - sign;
   };
-  for (int k = 0; k < 4; ++k) add(k, static_cast<std::uint64_t>(low >> 32 * k));
+  for (int k = 0; k < 3; ++k) add(k, static_cast<std::uint64_t>(low >> 32 * k));
+  if (const auto word = static_cast<std::uint64_t>(low >> 96); word != 0) add(3, word);  // where there may be no digit
   if (high != 0) add(4, high);
 }
 

@@ -62,8 +62,9 @@ FANIN_FUNCTION inline double widened(float x) {
   if constexpr (runs_on_device) {
     return converted(x);
   } else {
-    const auto number = static_cast<double>(x);
-    return number == 0 ? std::bit_cast<double>(double_bits(x)) : number;  // 0 may be a flushed one
+    const bool may_be_flushed =
+        (std::bit_cast<std::uint32_t>(x) & 0x7f80'0000) == 0;  // a comparison with 0 may be, too
+    return may_be_flushed ? std::bit_cast<double>(double_bits(x)) : static_cast<double>(x);
   }
 }
 
