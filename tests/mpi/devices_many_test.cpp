@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include <fanin/mpi/over.hpp>
 
@@ -76,6 +80,34 @@ TEST_F(devices, rows_where_they_cannot_be) {
     }
     fanin::parallel_reduce_into(out, rows, unit_of_rows{}, fanin::sum<double>{});
     EXPECT_EQ(to_host(out)[2], 5.0 * comm.size());
+  }
+}
+#endif
+
+#if FANIN_TEST_ON_SIMULATOR
+/// A context that goes when all ranks' parts have come, few or in slices: what is new in its device's memory stays.
+TEST_F(devices, a_context_that_goes_before_results_are_got) {
+  for (const std::int64_t m : {5, 20'000}) {
+    begin(1);
+    const fanin::mpi comm(MPI_COMM_WORLD);
+    std::optional<device> gpu(std::in_place);
+    std::vector<double> out(static_cast<std::size_t>(m));  // which a simulated device reaches
+    auto later = fanin::parallel_reduce_async(out, fanin::over(comm, fanin::columns(*gpu, 3, m)), unit_of_rows{},
+                                              fanin::sum<double>{});
+    while (!later.ready()) continue;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (comm.rank() + 1 < comm.size()) {
+      later.get();
+      EXPECT_EQ(out.back(), 3.0 * comm.size());
+      continue;
+    }
+    begin(9);
+    constexpr std::size_t bytes = 1 << 19;
+    auto* const fresh = static_cast<unsigned char*>(simulator::allocate(bytes));
+    std::fill_n(fresh, bytes, 0x5a);
+    EXPECT_THROW(later.get(), fanin::state_error);
+    EXPECT_EQ(std::count(fresh, fresh + bytes, 0x5a), std::ptrdiff_t{bytes});
+    gpu.reset();
   }
 }
 #endif

@@ -25,7 +25,7 @@ class exchange_in_slices {
  public:
   /// The numbers, tags, are alike on all ranks, and of no other messages that may be under way over `comm` at the same
   /// time.
-  exchange_in_slices(MPI_Comm comm, int number_of_parts, int number_of_results, many_to_come& many)
+  exchange_in_slices(MPI_Comm comm, int number_of_parts, int number_of_results, const many_to_come& many)
       : comm_{comm},
         tag_of_parts_{number_of_parts},
         tag_of_results_{number_of_results},
@@ -43,6 +43,7 @@ class exchange_in_slices {
 
   /// Null where the part has failed, of which there is nothing.
   void begin(std::byte* part) {
+    if (part != nullptr) results_ = many_.place_of_results();
     failed_[static_cast<std::size_t>(rank_)] = part == nullptr ? 1 : 0;
     std::byte* room = received_.data();
     for_others([&](int rank, std::size_t at) {
@@ -56,7 +57,8 @@ class exchange_in_slices {
       const std::byte* const slice = part == nullptr ? nothing_.data() : part + before(rank) * many_.accumulator_bytes;
       send(rank, slice, length(rank) * many_.accumulator_bytes, tag_of_parts_);
     });
-    if (part != nullptr) slices_[static_cast<std::size_t>(rank_)] = part + before(rank_) * many_.accumulator_bytes;
+    if (part == nullptr) return;
+    slices_[static_cast<std::size_t>(rank_)] = part + before(rank_) * many_.accumulator_bytes;
   }
   /// Whether it is, now; goes on with it where it may.
   bool is_over() {
@@ -105,7 +107,7 @@ class exchange_in_slices {
     return many_.results / ranks * at + std::min(many_.results % ranks, at);
   }
   std::size_t length(int rank) const { return before(rank + 1) - before(rank); }
-  std::byte* results_of(int rank) const { return many_.place_of_results() + before(rank) * many_.result_bytes; }
+  std::byte* results_of(int rank) const { return results_ + before(rank) * many_.result_bytes; }
 
   void receive(int from, void* to, std::size_t bytes, int tag) {
     requests_.push_back(MPI_REQUEST_NULL);
@@ -121,9 +123,10 @@ class exchange_in_slices {
   int tag_of_results_;
   int rank_;
   int size_;
-  many_to_come& many_;
+  const many_to_come& many_;
   bool has_made_slice_ = false;
   std::vector<std::uint64_t> failed_;  ///< of each rank: 1, or 0
+  std::byte* results_ = nullptr;       ///< of all
   rank_array<std::byte> received_;
   std::vector<std::byte> nothing_;
   std::vector<std::byte*> slices_;  ///< of each rank's part

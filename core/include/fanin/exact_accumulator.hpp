@@ -412,7 +412,7 @@ class basic_exact_accumulator {
   };
 
   /// As they would be after all carries. Only reads, and computes no further than there are digits: one thread of a
-  /// GPU does this at the end of a sum.
+  /// GPU does this at the end of a sum, which looks at all of them at once, and a host from both ends.
   FANIN_FUNCTION signed_digits leading() const {
     int lowest = Limbs;
     int highest = -1;

@@ -75,31 +75,42 @@ inline constexpr std::int64_t rows_at_once = rows_in<Composite>(16384);
 template <class Composite>
 inline constexpr std::int64_t rows_in_a_cache = rows_in<Composite>(524288);
 
-/// Folds the elements from .. until - 1 (numbers from 0) of the rows begin .. begin + n - 1 into states[0 .. n - 1], or
-/// in turn into `sets` (a power of two) of so many, one behind the other.
+/// Calls use(number, line, row, last) for each of the elements from .. until - 1 (numbers from 0), and there for
+/// stretches row .. last - 1 of the rows begin .. end - 1, where line(row) is what f gives.
+template <class All, class Use>
+void for_elements_across(const All& all, std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t until,
+                         const Use& use) {
+  detail::for_lines(all.reduced, from, until, [&](auto element, std::int64_t number, std::int64_t behind) {
+    for (; number < behind; ++number) {
+      detail::for_rows_at(all, element, begin, end,
+                          [&](const auto& line, std::int64_t row, std::int64_t last) { use(number, line, row, last); });
+      ++element[decltype(all.reduced)::fastest];
+    }
+  });
+}
+
+/// Folds the elements from .. until - 1 of the rows begin .. begin + n - 1 into states[0 .. n - 1], or in turn into
+/// `sets` (a power of two) of so many, one behind the other.
 template <class All, class Composite, class State>
 void gather_columns(const All& all, const Composite& c, State* states, std::int64_t begin, std::int64_t n,
                     std::int64_t sets, std::int64_t from, std::int64_t until) {
   const std::int64_t first = all.first();
-  detail::for_lines(all.reduced, from, until, [&](auto element, std::int64_t number, std::int64_t end) {
-    for (; number < end; ++number) {
-      State* const of_rows = states + (number & (sets - 1)) * n;
-      detail::for_rows_at(all, element, begin, begin + n, [&](const auto& line, std::int64_t row, std::int64_t last) {
-        using line_type = std::remove_cvref_t<decltype(line)>;
-        if constexpr (is_kept_for<line_type, Composite>) {
-          constexpr std::int64_t few = 16;
-          if (last - row > few) {
-            host::fold_each(line, c, of_rows + (row - begin), row, last, first + number);
-            return;
-          }
-        }
-        for (; row < last; ++row) {
-          c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin], first + number);
-        }
-      });
-      ++element[decltype(all.reduced)::fastest];
-    }
-  });
+  host::for_elements_across(all, begin, begin + n, from, until,
+                            [&](std::int64_t number, const auto& line, std::int64_t row, std::int64_t last) {
+                              using line_type = std::remove_cvref_t<decltype(line)>;
+                              State* const of_rows = states + (number & (sets - 1)) * n;
+                              if constexpr (is_kept_for<line_type, Composite>) {
+                                constexpr std::int64_t few = 16;
+                                if (last - row > few) {
+                                  host::fold_each(line, c, of_rows + (row - begin), row, last, first + number);
+                                  return;
+                                }
+                              }
+                              for (; row < last; ++row) {
+                                c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin],
+                                                     first + number);
+                              }
+                            });
 }
 
 /// Rows whose states lie in a local array, which f cannot reach.
@@ -212,15 +223,12 @@ void fold_columns_in_blocks(const All& all, const Composite& c, std::int64_t beg
     sums.resize(static_cast<std::size_t>(n));  // with nothing in them, as they are made
     for (std::int64_t at = from; at < until; at += elements_together) {
       const std::int64_t some = std::min(until - at, elements_together);
-      detail::for_lines(all.reduced, at, at + some, [&](auto element, std::int64_t number, std::int64_t last) {
-        for (; number < last; ++number) {
-          value_type* const to = values + (number - at);
-          detail::for_rows_at(all, element, begin, begin + n, [&](const auto& line, std::int64_t row, auto last_row) {
-            for (; row < last_row; ++row) to[(row - begin) * apart] = static_cast<value_type>(line(row));
-          });
-          ++element[decltype(all.reduced)::fastest];
-        }
-      });
+      host::for_elements_across(all, begin, begin + n, at, at + some,
+                                [&](std::int64_t number, const auto& line, std::int64_t row, std::int64_t last) {
+                                  value_type* const to = values + (number - at);
+                                  for (; row < last; ++row)
+                                    to[(row - begin) * apart] = static_cast<value_type>(line(row));
+                                });
       for (std::int64_t row = 0; row < n; ++row) {
         auto& sum = sums[static_cast<std::size_t>(row)];
         auto state = in_those.begin(sum);

@@ -53,6 +53,7 @@ class last_step_of_many {
 
   explicit last_step_of_many(const typename backend<Exec>::handle_type&) {}
 
+  void check() const {}
   template <class Put, class Left>
   void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count,
                   const std::byte* results) const {
@@ -92,10 +93,11 @@ class last_step_of_many<Exec, Composite> {
   explicit last_step_of_many(const typename backend<Exec>::handle_type& handle)
       : for_each_{backend<Exec>::template for_aside<Composite>(handle)} {}
 
+  /// Whether the context is there in which the object's memory is.
+  void check() const { for_each_.check(); }
   template <class Put, class Left>
   void operator()(const Put& put, const Left& left, const Composite& all, std::int64_t count,
                   const std::byte* results) const {
-    for_each_.check();
     for_each_(count, put_results<Put, Left, Composite>{put, left, all, reinterpret_cast<const results_type*>(results)});
   }
 
@@ -128,7 +130,10 @@ class many_of_call final : public part_under_way<many_to_come, void> {
     });
     return taken;
   }
-  std::byte* place_of_results() noexcept override { return static_cast<std::byte*>(room_.get()) + before_results(); }
+  std::byte* place_of_results() const override {
+    step_->check();
+    return static_cast<std::byte*>(room_.get()) + before_results();
+  }
   void join(std::byte* into, const std::byte* from, std::size_t some) const override {
     for (std::size_t at = 0; at < some; ++at, into += sizeof(value), from += sizeof(value)) {
       value joined = detail::copy_at<value>(into);
@@ -147,7 +152,7 @@ class many_of_call final : public part_under_way<many_to_come, void> {
 
   /// Writes what comes of the results, when the exchange is over.
   template <class Put, class Left>
-  void write(const Put& put, const Left& left) {
+  void write(const Put& put, const Left& left) const {
     (*step_)(put, left, all_, static_cast<std::int64_t>(results), place_of_results());
   }
 
@@ -178,7 +183,7 @@ class many_of_call final : public part_under_way<many_to_come, void> {
 
 /// Waits for all ranks, and writes the results.
 template <class Many, class Put, class Left>
-void write_results(const char* call, Many& many, rank_exchange& exchange, const Put& put, const Left& left) {
+void write_results(const char* call, const Many& many, rank_exchange& exchange, const Put& put, const Left& left) {
   exchange.wait();
   if (many.failure() != nullptr) std::rethrow_exception(many.failure());
   if (exchange.failed() != 0) detail::throw_failed_ranks(call, exchange.failed());
