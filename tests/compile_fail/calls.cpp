@@ -131,6 +131,10 @@ void use() {
   fanin::runs(exec, std::span<const no_equality>());
   fanin::runs(exec, std::span<const not_copied>());
   fanin::parallel_reduce(fanin::runs_to(to_keys, sums), range, in_plane{}, sum);
+  fanin::rows(pointer);
+  fanin::segments(xs, pointer);
+  const char text[3] = {1, 2, 3};
+  fanin::reduce(exec, text, sum);
 
   fanin::reduce(exec, pointer, 10, sum);
   fanin::reduce(exec, std::vector<bool>(10), fanin::lor<bool>{});

@@ -301,6 +301,30 @@ auto columns(const X& xs) {
 }
 
 namespace detail {
+template <class X>
+constexpr void check_axes_of() {
+  static_assert(array<X>,
+                "fanin: axes<...>(xs), rows(xs) and columns(xs) take an array whose dimensions it tells: of a pointer "
+                "give a fanin::view");
+}
+}  // namespace detail
+template <std::size_t... Axis, class X>
+  requires(!detail::array<X>)
+void axes(const X&) {
+  detail::check_axes_of<X>();
+}
+template <class X>
+  requires(!detail::array<X>)
+void rows(const X&) {
+  detail::check_axes_of<X>();
+}
+template <class X>
+  requires(!detail::array<X>)
+void columns(const X&) {
+  detail::check_axes_of<X>();
+}
+
+namespace detail {
 
 template <class Axes, class... Reducer>
 inline constexpr bool finishes_with_left = false;

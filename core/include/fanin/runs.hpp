@@ -135,6 +135,11 @@ auto runs(const X& xs, const Keys& keys) {
         detail::data_of(xs), size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), size);
   }
 }
+template <class First, class Beside>
+  requires(!detail::array_beside_range_or_array<First, Beside>)
+void runs(const First&, const Beside&) {
+  detail::check_array_beside<First, Beside>();
+}
 
 namespace detail {
 

@@ -13,6 +13,7 @@
 #include <fanin/detail/label.hpp>
 #include <fanin/detail/many.hpp>
 #include <fanin/error.hpp>
+#include <fanin/execution.hpp>
 
 /// What reduce and transform_reduce take as an array, and how it says that its elements stand side by side.
 namespace fanin::detail {
@@ -138,11 +139,26 @@ constexpr bool check_array() {
   static_assert(!has_runs<X>,
                 "fanin: runs(xs, keys) give keys, results and how many they are: reduce(runs_to(keys, results), exec, "
                 "runs(xs, keys), reducers...), and as well reduce_async");
+  constexpr bool is_text = label<X> && !std::is_pointer_v<X>;
   static_assert(
-      array<X> || std::is_pointer_v<X> || data_of_many<X> || has_runs<X>,
+      !is_text,
+      "fanin: where an array is wanted stands text, which is a call's label: of its characters as numbers give "
+      "std::span(text)");
+  static_assert(
+      array<X> || is_text || std::is_pointer_v<X> || data_of_many<X> || has_runs<X>,
       "fanin: what stands where an array is wanted has no data() and size() with a pointer to its elements: give "
       "a std::span, a fanin::buffer, a vector (of what lies on a device: a std::span of its raw pointer)");
   return array<X>;
+}
+
+/// What segments(...) and runs(...) take. Anything else is refused in words.
+template <class First, class Beside>
+concept array_beside_range_or_array = (execution<First> || array<First>) && array<Beside>;
+template <class First, class Beside>
+constexpr void check_array_beside() {
+  static_assert(array_beside_range_or_array<First, Beside>,
+                "fanin: segments(exec, offsets), segments(xs, offsets), runs(exec, keys) and runs(xs, keys) take an "
+                "execution object or an array, and an array: of a pointer give std::span(pointer, n)");
 }
 
 /// Refuses, in words, elements that are not what a pointer shows.
