@@ -12,15 +12,16 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   install   consumers outside the tree, by find_package and by add_subdirectory
   asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan      serial and Kokkos Serial under ThreadSanitizer; the CUDA backend's kernels on a simulated device, by Clang's
-  mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
-  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 30); exact sums, a third of that twice
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
             tested in the same form; tests that need a GPU skip where there is none
+  fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 30); exact sums, a third of that twice
+  mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
 
   --quick     format and host only
   --no-cuda   without the stage cuda
 
-A stage that fails does not keep the next from running. The last line is "N passed, N failed, N skipped".
+A stage that fails does not keep the next from running. Where FANIN_TEST_MINUTES (default 60) have gone, fuzz and mutants
+are skipped, which the summary says. The last line is "N passed, N failed, N skipped".
 Logs: build/logs.
 TEXT
 }
@@ -68,6 +69,17 @@ stage() {
     if ((failed == before)); then failed=$((failed + 1)); fi
   fi
   summary+=("$(printf '%-8s %-7s %5d s  %s' "$name" "$note" $((SECONDS - start)) "$stage_note")")
+  say "${summary[-1]}"
+}
+
+# stage_in_time NAME COMMAND...   the same, on a machine that is not too slow for it.
+stage_in_time() {
+  if ((SECONDS < 60 * ${FANIN_TEST_MINUTES:-60})); then
+    stage "$@"
+    return
+  fi
+  skipped=$((skipped + 1))
+  summary+=("$(printf '%-8s skipped        %d minutes have gone' "$1" $((SECONDS / 60)))")
   say "${summary[-1]}"
 }
 
@@ -189,13 +201,13 @@ if [[ -z $quick ]]; then
   stage install test_preset host --label-regex '^install$'
   stage asan preset_stage asan
   stage tsan tsan_stage
-  stage mutants mutants_stage
-  stage fuzz fuzz_stage
   if [[ -n $cuda ]] && has_nvcc; then
     stage cuda cuda_stage
   elif [[ -n $cuda ]]; then
     say "No stage cuda: there is no nvcc here."
   fi
+  stage_in_time fuzz fuzz_stage
+  stage_in_time mutants mutants_stage
 fi
 
 say "== summary"
