@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -101,6 +102,13 @@ __device__ void gather_of_rows(const All& all, const Composite& c, typename Comp
     }
   }
   (c.finish(state[R], value[R]), ...);
+}
+
+/// How many lanes let all threads of the device work where there are few rows, of so many elements or vectors.
+inline unsigned log_lanes_for_threads(std::int64_t results, std::int64_t count, std::int64_t threads) {
+  const auto of_row = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, warp_size));
+  const auto by_threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(threads / results, 1, warp_size));
+  return static_cast<unsigned>(std::bit_width(std::min(of_row, by_threads)) - 1);
 }
 
 /// A group of 2^log_lanes threads of a warp a row, neighbours in its elements: for rows that lie in memory one after

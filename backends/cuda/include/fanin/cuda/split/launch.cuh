@@ -18,6 +18,7 @@
 #include <fanin/cuda/split/launch_segments.cuh>
 #include <fanin/cuda/split/plan_of_split.cuh>
 #include <fanin/cuda/split/rows_by_blocks.cuh>
+#include <fanin/cuda/split/rows_by_vectors.cuh>
 #include <fanin/device/kernel_pointer.cuh>
 #include <fanin/pending.hpp>
 
@@ -30,6 +31,7 @@ inline constexpr bool splits_by_threads =
     !Composite::has_any_spill && is_passed_by_value<Composite> && sizeof(typename Composite::accumulator_type) <= 128;
 
 struct by_lanes;
+struct by_vectors;
 struct by_threads;
 struct by_block;
 struct by_blocks;
@@ -46,9 +48,7 @@ inline unsigned log_lanes_of(std::int64_t results, std::int64_t count, std::int6
   const unsigned of_small = count < 4 ? 0 : count < 8 ? 1 : count < 16 ? 2 : count < 28 ? 3 : count < 64 ? 2 : 3;
   const unsigned of_large = count < 8 ? 0 : count < 16 ? 1 : count < 32 ? 2 : 3;
   const unsigned by_count = count < 128 ? (is_of_small ? of_small : of_large) : count < 256 ? 4 : 5;
-  const auto of_row = static_cast<std::uint64_t>(std::clamp<std::int64_t>(count, 1, warp_size));
-  const auto by_threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(threads / results, 1, warp_size));
-  return std::max(by_count, static_cast<unsigned>(std::bit_width(std::min(of_row, by_threads)) - 1));
+  return std::max(by_count, detail::log_lanes_for_threads(results, count, threads));
 }
 
 template <class Put, class All, class Composite>
@@ -67,6 +67,22 @@ void split_by_lanes(cuda_session& session, const cuda_tuning& tuning, const Put&
   plan = complete_plan<Composite, by_lanes, All, Put>(session, tuning, plan);
   plan.launch.grid_size = blocks_at_once(plan, blocks);
   void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
+  session.launch(plan.kernel, plan.launch, arguments, plan.options);
+  session.record(plan.launch);
+}
+
+template <class Put, class All, class Composite>
+void split_by_vectors(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                      const Composite& c, std::int64_t vectors, std::int64_t threads) {
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&rows_by_vectors_kernel<All, Composite, Put>);
+  plan.launch.strategy = "rows by vectors";
+  plan.launch.block_size = threads_of_split;
+  const unsigned log_lanes = log_lanes_of_vectors(all.results, vectors, threads);
+  plan = complete_plan<Composite, by_vectors, All, Put>(session, tuning, plan);
+  plan.launch.grid_size = blocks_at_once(plan, (all.results - 1) / (threads_of_split >> log_lanes) + 1);
+  const auto of_row = static_cast<std::uint32_t>(vectors);
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(of_row)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -333,6 +349,10 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
       if (is_long && all.results <= most_rows_of_blocks) return split_by_blocks(session, tuning, put, all, c);
+      if constexpr (may_be_vectors<All>) {
+        const std::int64_t vectors = is_long || all.count < least_of_vectors<All> ? 0 : vectors_of_rows(all);
+        if (vectors > 0) return split_by_vectors(session, tuning, put, all, c, vectors, threads);
+      }
       constexpr bool is_of_small = sizeof(typename Composite::accumulator_type) <= sizeof(float);
       split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads, is_of_small));
     } else {

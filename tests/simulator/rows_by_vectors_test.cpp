@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fanin/axes.hpp>
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/split/launch.cuh>
+#include <fanin/reducers.hpp>
+#include <fanin/view.hpp>
+
+#include "simulator/simulated.hpp"
+#include "support/data.hpp"
+
+/// Rows of an array that are whole vectors of 16 bytes, and others.
+namespace fanin_test {
+namespace {
+
+template <class T>
+struct rows_of_arrays : ::testing::Test, new_device {
+  static constexpr std::int64_t width = static_cast<std::int64_t>(16 / sizeof(T));
+
+  /// Rows of `m` elements, `apart` in memory, the first one `first` elements behind a multiple of 16 bytes.
+  void expect_sums(std::int64_t n, std::int64_t m, std::int64_t apart, std::int64_t first, bool are_vectors) {
+    const std::string what = std::to_string(n) + " rows of " + std::to_string(m) + ", " + std::to_string(apart) +
+                             " apart, from " + std::to_string(first);
+    std::vector<T> memory(static_cast<std::size_t>(n * apart + first + width));
+    const auto misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(memory.data()) % 16 / sizeof(T));
+    T* const x = memory.data() + (misaligned == 0 ? 0 : width - misaligned) + first;
+    std::vector<std::int64_t> sums;
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t sum = 0;
+      std::int64_t least = 0;
+      for (std::int64_t j = 0; j < m; ++j) {
+        T& one = x[i * apart + j];
+        one = static_cast<T>(static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i * m + j)) % 90) - 40);
+        sum += static_cast<std::int64_t>(one);
+        if (one < x[i * apart + least]) least = j;
+      }
+      sums.push_back(sum);
+      places.push_back(least);
+    }
+    const fanin::cuda gpu;
+    const fanin::view<const T, 2> rows(x, {n, m}, {apart, 1});
+    std::vector<T> got(static_cast<std::size_t>(n), -1);
+    std::vector<fanin::value_index<T>> least(static_cast<std::size_t>(n));
+    fanin::reduce_into(std::tuple(std::span(got), std::span(least)), gpu, fanin::rows(rows), fanin::sum<T>{},
+                       fanin::min_loc<T>{});
+    EXPECT_EQ(gpu.last_launch().strategy == std::string("rows by vectors"), are_vectors) << what;
+    gpu.synchronize();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      ASSERT_EQ(static_cast<std::int64_t>(got[at]), sums[at]) << what << ", row " << i;
+      ASSERT_EQ(least[at].index, places[at]) << what << ", row " << i;
+    }
+  }
+};
+
+using types = ::testing::Types<float, double, std::int32_t>;
+TYPED_TEST_SUITE(rows_of_arrays, types);
+
+TYPED_TEST(rows_of_arrays, of_whole_vectors_and_others) {
+  constexpr std::int64_t least = sizeof(TypeParam) == 4 ? 8 : 32;
+  for (const std::int64_t n : {1, 2, 7, 333}) {
+    for (const std::int64_t vectors : {1, 2, 3, 4, 7, 16, 31, 65, 130, 255, 257}) {
+      const std::int64_t m = vectors * this->width;
+      const bool may_be = m >= least && m <= 512;
+      if (m <= 512 || n < 300) {
+        this->expect_sums(n, m, m, 0, may_be);
+        this->expect_sums(n, m, m + this->width, this->width, may_be);
+      }
+    }
+    this->expect_sums(n, 64, 65, 0, n == 1);
+    this->expect_sums(n, 64, 64, 1, false);
+    this->expect_sums(n, 65, 68, 0, false);
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
