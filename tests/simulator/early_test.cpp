@@ -14,6 +14,7 @@
 #include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 #include <fanin/serial/serial.hpp>
+#include <fanin/view.hpp>
 
 #include "simulator/simulated.hpp"
 
@@ -82,6 +83,9 @@ void reduce_in_turn(const Exec& exec, results& to, std::set<std::string>* launch
   };
   for (int round = 0; round < 2; ++round) {
     call(fanin::rows(exec, 300, 20), sum);
+    const fanin::view<const double, 3> written(all.back().data(), {5, 15, 80});
+    fanin::reduce_into(new_numbers().data(), exec, fanin::axes<2>(written), sum);
+    note();
     call(fanin::rows(exec, 3, 3'000), sum);
     call(fanin::rows(exec, 3, 17'000), sum);
     call(fanin::columns(exec, 4, 2'100), sum);
@@ -124,9 +128,9 @@ TEST(many_results, begin_early_and_wait_for_the_call_before) {
     }
     for (std::size_t k = 0; k < std::size(expected.runs); ++k) ASSERT_EQ(got.runs[k], expected.runs[k]) << k;
   }
-  for (const char* const one : {"rows by lanes, 1", "rows by blocks, 1", "columns by threads, 1", "columns by tiles, 1",
-                                "columns by tiles, 2", "segments, 2", "segments by warps, 1", "segments by blocks, 1",
-                                "rows by block, 1", "runs, 1", "runs by block, 1"}) {
+  for (const char* const one : {"rows by lanes, 1", "rows by vectors, 1", "rows by blocks, 1", "columns by threads, 1",
+                                "columns by tiles, 1", "columns by tiles, 2", "segments, 2", "segments by warps, 1",
+                                "segments by blocks, 1", "rows by block, 1", "runs, 1", "runs by block, 1"}) {
     EXPECT_TRUE(launched.contains(one)) << one;
   }
 }

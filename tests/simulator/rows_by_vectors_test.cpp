@@ -80,5 +80,46 @@ TYPED_TEST(rows_of_arrays, of_whole_vectors_and_others) {
   }
 }
 
+template <class T>
+struct sum_and_indices {
+  FANIN_FUNCTION T operator()(T sum, std::int64_t i, std::int64_t j) const {
+    return sum + static_cast<T>(1'000 * i + 100 * j);
+  }
+};
+
+/// Dimensions that are left lie apart, in another order than declared, and backwards; a function gets their indices.
+TYPED_TEST(rows_of_arrays, of_dimensions_that_lie_anyhow) {
+  constexpr std::int64_t n = 5;
+  constexpr std::int64_t m = 7;
+  constexpr std::int64_t count = 64;
+  const std::int64_t apart = count + this->width;
+  const std::int64_t further = n * apart + 2 * this->width;
+  std::vector<TypeParam> memory(static_cast<std::size_t>(m * further + this->width));
+  const auto misaligned =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(memory.data()) % 16 / sizeof(TypeParam));
+  TypeParam* const x = memory.data() + (misaligned == 0 ? 0 : this->width - misaligned);
+  for (std::int64_t k = 0; k < m * further; ++k) x[k] = static_cast<TypeParam>(mix(static_cast<std::uint64_t>(k)) % 50);
+  for (const bool backwards : {false, true}) {
+    const std::int64_t first = backwards ? (n - 1) * apart : 0;
+    const std::int64_t step = backwards ? -apart : apart;
+    const fanin::view<const TypeParam, 3> all(x + first, {n, m, count}, {step, further, 1});
+    std::vector<TypeParam> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < m; ++j) {
+        TypeParam sum = 0;
+        for (std::int64_t k = 0; k < count; ++k) sum += x[first + i * step + j * further + k];
+        expected.push_back(sum_and_indices<TypeParam>{}(sum, i, j));
+      }
+    }
+    const fanin::cuda gpu;
+    std::vector<TypeParam> got(static_cast<std::size_t>(n * m), -1);
+    fanin::reduce_into(got.data(), gpu, fanin::axes<2>(all),
+                       fanin::finished(sum_and_indices<TypeParam>{}, fanin::sum<TypeParam>{}));
+    EXPECT_EQ(gpu.last_launch().strategy, std::string("rows by vectors"));
+    gpu.synchronize();
+    EXPECT_EQ(got, expected);
+  }
+}
+
 }  // namespace
 }  // namespace fanin_test

@@ -43,7 +43,6 @@ class exchange_in_slices {
 
   /// Null where the part has failed, of which there is nothing.
   void begin(std::byte* part) {
-    if (part != nullptr) results_ = many_.place_of_results();
     failed_[static_cast<std::size_t>(rank_)] = part == nullptr ? 1 : 0;
     std::byte* room = received_.data();
     for_others([&](int rank, std::size_t at) {
@@ -58,6 +57,7 @@ class exchange_in_slices {
       send(rank, slice, length(rank) * many_.accumulator_bytes, tag_of_parts_);
     });
     if (part == nullptr) return;
+    results_ = many_.place_of_results();
     slices_[static_cast<std::size_t>(rank_)] = part + before(rank_) * many_.accumulator_bytes;
   }
   /// Whether it is, now; goes on with it where it may.
@@ -87,6 +87,7 @@ class exchange_in_slices {
   /// Of the first rank's, to which the others' are joined in turn. One that throws is a rank's that failed.
   void make_slice() {
     try {
+      many_.check_place();
       for (std::size_t rank = 1; rank < slices_.size(); ++rank) many_.join(slices_[0], slices_[rank], length(rank_));
       many_.make_results(results_of(rank_), slices_[0], length(rank_));
     } catch (...) {

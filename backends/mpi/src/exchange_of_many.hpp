@@ -81,9 +81,9 @@ class exchange_of_many final : public exchange_under_way {
     std::memcpy(&failed, whole, status_bytes);
     failed_ = static_cast<std::int64_t>(failed);
     if (failed_ != 0) return;
-    std::byte* const results = many_->place_of_results();
+    many_->check_place();
     try {
-      many_->make_results(results, whole + status_bytes, many_->results);
+      many_->make_results(many_->place_of_results(), whole + status_bytes, many_->results);
     } catch (...) {
       failed_ = 1;  // as in a slice
     }

@@ -88,8 +88,10 @@ class many_to_come {
   /// Once: where this rank's are, which may be joined to. Null where the part failed.
   virtual std::byte* take() = 0;
   /// Where results go, of a part that has not failed: perhaps to where its accumulators are, one behind the other as
-  /// they are. Throws where it has gone since, as a device's memory does with its context.
-  virtual std::byte* place_of_results() const = 0;
+  /// they are.
+  virtual std::byte* place_of_results() const noexcept = 0;
+  /// Throws where that has gone since, as a device's memory does with its context.
+  virtual void check_place() const = 0;
   /// Those of a later rank to those before it, of so many results.
   virtual void join(std::byte* into, const std::byte* from, std::size_t some) const = 0;
   /// What comes of all ranks' accumulators; from the first to the last, one at a time.

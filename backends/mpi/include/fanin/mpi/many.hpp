@@ -126,14 +126,15 @@ class many_of_call final : public part_under_way<many_to_come, void> {
     std::byte* taken = nullptr;
     attempt([&] {
       accumulators_.get();
+      check_place();
       taken = static_cast<std::byte*>(room_.get());
     });
     return taken;
   }
-  std::byte* place_of_results() const override {
-    step_->check();
+  std::byte* place_of_results() const noexcept override {
     return static_cast<std::byte*>(room_.get()) + before_results();
   }
+  void check_place() const override { step_->check(); }
   void join(std::byte* into, const std::byte* from, std::size_t some) const override {
     for (std::size_t at = 0; at < some; ++at, into += sizeof(value), from += sizeof(value)) {
       value joined = detail::copy_at<value>(into);
@@ -153,6 +154,7 @@ class many_of_call final : public part_under_way<many_to_come, void> {
   /// Writes what comes of the results, when the exchange is over.
   template <class Put, class Left>
   void write(const Put& put, const Left& left) const {
+    check_place();
     (*step_)(put, left, all_, static_cast<std::int64_t>(results), place_of_results());
   }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
@@ -25,7 +26,8 @@ inline constexpr bool may_be_vectors = false;
 template <class T, std::size_t Rank, std::size_t Axis>
 inline constexpr bool
     may_be_vectors<axes_functor<strided_values<itself, Rank, T>, axes_of<Rank, Axis>, iterate::right>> =
-        Axis == Rank - 1 && fits_vectors<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+        Axis == Rank - 1 && fits_vectors<T> && std::is_trivially_default_constructible_v<T> &&
+        (sizeof(T) == 4 || sizeof(T) == 8);
 
 template <class All>
 using value_in_rows = typename source_in_rows<All>::value_type;
