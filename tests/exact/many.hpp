@@ -57,7 +57,9 @@ std::vector<std::vector<T>> data_of_many(std::size_t n) {
 
 template <class T, class Exec>
 void check_exact_sums_of_many(const Exec& exec) {
-  for (const auto& [n, m] : shapes_of_sums) {
+  for (const shape_of_sums& shape : shapes_of_sums) {
+    const std::int64_t n = shape.rows;
+    const std::int64_t m = shape.columns;
     int data = 0;
     for (const std::vector<T>& x : data_of_many<T>(static_cast<std::size_t>(n * m))) {
       const std::string what = std::to_string(n) + " x " + std::to_string(m) + ", data " + std::to_string(data++);
@@ -78,7 +80,7 @@ void check_exact_sums_of_many(const Exec& exec) {
 
       const fanin::view<const T, 2> view(x.data(), {n, m});
       const T* const data_of = x.data();
-      const auto f = [data_of, m = m](std::int64_t i, std::int64_t j) { return data_of[i * m + j]; };
+      const auto f = [data_of, m](std::int64_t i, std::int64_t j) { return data_of[i * m + j]; };
       const fanin::exact_sum<T> sum;
       const auto expect = [&](const std::vector<T>& expected, const char* form, const auto& call) {
         std::vector<T> sums(expected.size(), -1);
