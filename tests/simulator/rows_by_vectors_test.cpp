@@ -23,13 +23,17 @@ template <class T>
 struct rows_of_arrays : ::testing::Test, new_device {
   static constexpr std::int64_t width = static_cast<std::int64_t>(16 / sizeof(T));
 
+  /// Its first element at a multiple of 16 bytes.
+  static T* at_sixteen_bytes(std::vector<T>& memory) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    return memory.data() + (16 - address % 16) % 16 / sizeof(T);
+  }
   /// Rows of `m` elements, `apart` in memory, the first one `first` elements behind a multiple of 16 bytes.
   void expect_sums(std::int64_t n, std::int64_t m, std::int64_t apart, std::int64_t first, bool are_vectors) {
     const std::string what = std::to_string(n) + " rows of " + std::to_string(m) + ", " + std::to_string(apart) +
                              " apart, from " + std::to_string(first);
     std::vector<T> memory(static_cast<std::size_t>(n * apart + first + width));
-    const auto misaligned = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(memory.data()) % 16 / sizeof(T));
-    T* const x = memory.data() + (misaligned == 0 ? 0 : width - misaligned) + first;
+    T* const x = at_sixteen_bytes(memory) + first;
     std::vector<std::int64_t> sums;
     std::vector<std::int64_t> places;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -95,9 +99,7 @@ TYPED_TEST(rows_of_arrays, of_dimensions_that_lie_anyhow) {
   const std::int64_t apart = count + this->width;
   const std::int64_t further = n * apart + 2 * this->width;
   std::vector<TypeParam> memory(static_cast<std::size_t>(m * further + this->width));
-  const auto misaligned =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(memory.data()) % 16 / sizeof(TypeParam));
-  TypeParam* const x = memory.data() + (misaligned == 0 ? 0 : this->width - misaligned);
+  TypeParam* const x = this->at_sixteen_bytes(memory);
   for (std::int64_t k = 0; k < m * further; ++k) x[k] = static_cast<TypeParam>(mix(static_cast<std::uint64_t>(k)) % 50);
   for (const bool backwards : {false, true}) {
     const std::int64_t first = backwards ? (n - 1) * apart : 0;

@@ -267,8 +267,8 @@ class axes_data {
 /// reducers...). As axes<...> of an md_range with f(i, j, ...) = xs(i, j, ...): results stand at the destination with
 /// the last index that is left fastest, or, in a view, at their indices; `_loc` reducers give the place along the
 /// reduced axes, of equals the lexicographically least. Elements are walked through in the order of memory, unless a
-/// reducer sees indices along several reduced axes, so that the bits depend on the layout, too. Throws invalid_argument
-/// for extents that do not fit.
+/// reducer sees indices along several reduced axes, so that the bits depend on the layout, too, and on CUDA on the
+/// address modulo 16. Throws invalid_argument for extents that do not fit.
 template <std::size_t... Axis, detail::array X>
 auto axes(const X& xs) {
   constexpr std::size_t rank = detail::strided_rank<X>;

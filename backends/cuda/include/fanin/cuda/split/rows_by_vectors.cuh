@@ -32,31 +32,25 @@ inline constexpr bool
 template <class All>
 using value_in_rows = typename source_in_rows<All>::value_type;
 
-/// Where the rows' first elements lie, if all were at index 0 of what is left.
-template <class T, std::size_t Rank, class Axes>
-FANIN_FUNCTION const T* first_row_of(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
-  return get<0>(all.f.data) + all.first();
-}
-
 /// How many vectors each row is; 0: some are not whole vectors that begin at multiples of 16 bytes.
 template <class T, std::size_t Rank, class Axes>
 std::int64_t vectors_of_rows(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
   constexpr std::int64_t width = vector_of<T>::width;
   const auto& strides = all.f.strides[0];
   bool are_whole = strides[Axes::dimension(true, 0)] == 1 && all.count % width == 0 &&
-                   reinterpret_cast<std::uintptr_t>(detail::first_row_of(all)) % sizeof(vector_of<T>) == 0;
+                   reinterpret_cast<std::uintptr_t>(get<0>(all.f.data)) % sizeof(vector_of<T>) == 0;
   for (std::size_t at = 0; at < Axes::left_rank; ++at) {
     are_whole = are_whole && strides[Axes::dimension(false, at)] % width == 0;
   }
   return are_whole ? all.count / width : 0;
 }
 
-/// A row as vectors.
+/// A row as vectors, numbered from 0 as an array's elements are.
 template <class T, std::size_t Rank, class Axes, std::size_t... At>
 __device__ span_source<T> vectors_of_row(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all,
                                          const md_index<Axes::left_rank>& place, std::index_sequence<At...>) {
   const std::int64_t offset = ((place[At] * all.f.strides[0][Axes::dimension(false, At)]) + ...);
-  return {detail::first_row_of(all) + offset, all.first() + all.count, all.first()};
+  return {get<0>(all.f.data) + offset, all.count, 0};
 }
 
 /// From how many elements a row on that is faster than loads of one element. (H200, rows of 16 doubles: 144 us instead
