@@ -207,8 +207,8 @@ struct drawn_share {
   unsigned capacity = 10'000;
   unsigned counters = 100;
 };
-/// The one launch over segments.
-template <class Result = double, class All, class Composite>
+/// The one launch over segments; IsBlockEach: by blocks of which each has one.
+template <bool IsBlockEach = false, class Result = double, class All, class Composite>
 std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all, const Composite& c,
                                          const drawn_share& drawn) {
   namespace detail = fanin::detail;
@@ -226,7 +226,8 @@ std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all,
   config.blockDim.x = detail::threads_of_segments;
   config.dynamicSmemBytes = detail::bytes_of_teams<accumulator>;
   config.stream = gpu.stream();
-  const void* const kernel = detail::kernel_pointer(&detail::segments_by_blocks_kernel<All, Composite, put_type>);
+  const void* const kernel =
+      detail::kernel_pointer(&detail::segments_by_blocks_kernel<IsBlockEach, All, Composite, put_type>);
   std::vector<void*> arguments{detail::argument(all), detail::argument(c), detail::argument(put),
                                detail::argument(share)};
   EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
@@ -262,7 +263,45 @@ TEST(segments, bits_do_not_depend_on_launches) {
         drawn_share{3, true, 20'000, 2, 10'000, 1}, drawn_share{3, true, any, 0}, drawn_share{3, false, any, 2}}) {
     EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.log_warps << ", up to " << share.most;
     EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
+    if (share.log_warps != 3) continue;
+    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), in_two) << "a block each, up to " << share.most;
   }
+}
+
+/// A thread's elements are as far apart in a segment of an array that is contiguous as where it is told the distance;
+/// around whole rounds of a warp's and a block's threads, and where the array ends.
+template <class T>
+void expect_bits_of_strided() {
+  std::vector<std::int64_t> lengths{200'000, 20'000, 8'192 + 100, 6'000, 16'384};
+  for (const std::int64_t whole : {512, 1'024, 4'096, 8'192, 12'288, 16'384, 32'768}) {
+    for (const std::int64_t more : {-257, -32, -1, 0, 1, 31, 256}) lengths.push_back(whole + more);
+  }
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 1);
+  std::vector<T> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(mix(k) >> 40) * T(0x1p-8);
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  const fanin::detail::segments_functor<fanin::detail::strided_element<T>, std::int64_t> strided{
+      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const fanin::detail::segments_functor<fanin::detail::contiguous_element<T>, std::int64_t> contiguous{
+      offsets.data(), n, offsets.back(), {x.data()}};
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const auto expect_same = [&]<class Reducer>(const Reducer& reducer) {
+    const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+        fanin::detail::md_shape<1, fanin::iterate::right>{}, reducer);
+    const auto of_strided = reduce_with_room_for<T>(gpu, strided, c, 1'000);
+    EXPECT_EQ(reduce_with_room_for<T>(gpu, contiguous, c, 1'000), of_strided);
+    for (const drawn_share& share : {drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 1'000'000, 2}}) {
+      EXPECT_EQ((reduce_in_one_launch<false, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
+      EXPECT_EQ((reduce_in_one_launch<true, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
+    }
+  };
+  expect_same(fanin::sum<T>{});
+  expect_same(fanin::max<T>{});
+}
+TEST(segments, bits_of_contiguous_are_those_of_strided) {
+  expect_bits_of_strided<float>();
+  expect_bits_of_strided<double>();
 }
 
 /// Long segments that found no room in the list have the bits of those that did.

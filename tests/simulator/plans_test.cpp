@@ -283,8 +283,8 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(launches(2'001, 512), 2);
   EXPECT_EQ(launches(4'000, 4'096), 1);
   EXPECT_EQ(launches(4'001, 4'096), 2);
-  EXPECT_EQ(launches(16'384, 4'097), 1);
-  EXPECT_EQ(launches(16'385, 4'097), 2);
+  EXPECT_EQ(launches(131'072, 4'097), 1);
+  EXPECT_EQ(launches(131'073, 4'097), 2);
   EXPECT_EQ(launches(1'000, 2'048, true), 1);
   EXPECT_EQ(launches(1'001, 2'048, true), 2);
   const auto warps = [](std::int64_t n, std::int64_t mean, bool is_guess = false, unsigned least = 1) {
@@ -304,6 +304,15 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(warps(16'000, 4'097), 8);
   EXPECT_EQ(warps(500, 2'048, true), 8);
   EXPECT_EQ(warps(501, 2'048, true), 4);
+  const auto block_each = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
+    return fanin::detail::has_block_each(segments_known{n, mean, is_guess}, 500);
+  };
+  EXPECT_TRUE(block_each(501, 3'585));
+  EXPECT_TRUE(block_each(501, 16'384));
+  EXPECT_FALSE(block_each(500, 8'192));
+  EXPECT_FALSE(block_each(501, 3'584));
+  EXPECT_FALSE(block_each(501, 16'385));
+  EXPECT_FALSE(block_each(501, 8'192, true));
   const auto most = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
     return fanin::detail::most_of_block(segments_known{n, mean, is_guess}, 500);
   };
@@ -311,8 +320,9 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(most(251, 100), 16'384);
   EXPECT_EQ(most(500, 40'000), 60'000);
   EXPECT_EQ(most(251, 2'048, true), 65'536);
-  const auto sharing = [](std::int64_t mean, bool is_guess, std::int64_t at_once, std::int64_t alone = 5) {
-    return fanin::detail::blocks_that_share(segments_known{5, mean, is_guess}, 4'096, alone, at_once);
+  const auto sharing = [](std::int64_t mean, bool is_guess, std::int64_t at_once, std::int64_t alone = 5,
+                          std::int64_t multiprocessors = 125) {
+    return fanin::detail::blocks_that_share(segments_known{5, mean, is_guess}, 4'096, alone, at_once, multiprocessors);
   };
   EXPECT_EQ(sharing(2'048, true, 500), 500);
   EXPECT_EQ(sharing(4'097, false, 500), 500);
@@ -320,6 +330,7 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(sharing(4'096, false, 500, 300), 200);
   EXPECT_EQ(sharing(4'096, false, 500, 437), 63);
   EXPECT_EQ(sharing(4'096, false, 500, 438), 250);
+  EXPECT_EQ(sharing(4'096, false, 500, 438, 100), 200);
   for (const std::int64_t alone : {1, 2}) EXPECT_EQ(sharing(4'096, false, 1, alone), 1);  // who else does a long one?
 }
 

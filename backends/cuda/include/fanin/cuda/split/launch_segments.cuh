@@ -20,6 +20,7 @@ namespace fanin::detail {
 struct by_warps;
 struct by_pieces;
 struct by_shares;
+struct by_blocks_each;
 
 /// Where there are more, each long segment is one block's.
 template <class Accumulator>
@@ -45,10 +46,11 @@ segments_known known_of(const All& all) {
 inline std::int64_t most_shared_last(std::int64_t at_once) { return 2 * at_once; }
 
 /// Whether one launch, of `at_once` blocks that work at once, is worth it. (H200, us, floats, one launch and two: 2048
-/// segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024 7.2, 7.5; 4194 by a power law 13.2, 15.3.)
+/// segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024 7.2, 7.5; 4194 by a power law 13.2, 15.3; 16,400 of
+/// 8192 122, 142; 32,768 of 16,384 472, 510; by a power law, of 8000 on the average, 353, 288.)
 inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once) {
   if (known.is_guess) return known.results <= most_shared_last(at_once);
-  constexpr std::int64_t many = 16'384;
+  constexpr std::int64_t many = 131'072;
   if (known.mean > segment_of_warp) return known.results <= many;
   return known.results <= at_once * warps_of_segments / (known.mean > part_of_segment ? 1 : 2);
 }
@@ -57,8 +59,7 @@ inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once) 
 /// that all work at once. (H200, us, 700 segments of 1500 floats by 4, 8 and 1: 3.7, 4.9, 4.5; 3000 of 1400 by 2 and 1:
 /// 6.9, 9.0; 512 of 512 by 1 and 8: 2.0, 2.7.)
 inline unsigned log_warps_of(const segments_known& known, std::int64_t at_once, unsigned least) {
-  constexpr unsigned all = std::bit_width(warps_of_segments) - 1;
-  if (known.mean > segment_of_warp || (known.is_guess && known.results <= at_once)) return all;
+  if (known.mean > segment_of_warp || (known.is_guess && known.results <= at_once)) return log_warps_of_block;
   const auto more_parts = static_cast<std::uint64_t>(std::max<std::int64_t>(known.mean - 1, 0) / part_of_segment);
   auto log_warps = static_cast<unsigned>(std::bit_width(more_parts));
   while (log_warps > 0 && known.results << log_warps > at_once * warps_of_segments) --log_warps;
@@ -74,22 +75,33 @@ inline std::int64_t most_of_block(const segments_known& known, std::int64_t at_o
 }
 
 /// How many blocks share the pieces of longer ones: at least one, since there may be some, and as many as work at once
-/// where there will be many; else those for which `alone` that work on others leave room, if they do.
+/// where there will be many; else those for which `alone` that work on others leave room, if they do, but two of a
+/// multiprocessor at the most, since each reads all offsets (three: 8192 segments of 8192 floats 62.7 us instead
+/// of 60.8).
 inline std::int64_t blocks_that_share(const segments_known& known, std::int64_t most, std::int64_t alone,
-                                      std::int64_t at_once) {
+                                      std::int64_t at_once, std::int64_t multiprocessors) {
   if (known.is_guess || known.mean > most) return at_once;
   const std::int64_t room = at_once - alone;
-  return std::min((at_once + 1) / 2, room <= at_once / 8 ? at_once : room);
+  return std::min({(at_once + 1) / 2, 2 * multiprocessors, room <= at_once / 8 ? at_once : room});
+}
+
+/// Whether each block is to have a segment, of one piece, of a contiguous array, where there are more than the
+/// `at_once` that work at once of blocks that can do others, too. (H200, us, floats, five blocks of a multiprocessor
+/// and four: 4096 of 4096 18.3, 19.5, 16,384 of 6000 98, 124, 600 of 10,001 8.2, 10.0; 512 of 32,768 20.6, 17.8: as
+/// many as there is room for do not go evenly.)
+inline bool has_block_each(const segments_known& known, std::int64_t at_once) {
+  return !known.is_guess && known.results > at_once && known.mean > segment_of_warp - part_of_segment &&
+         known.mean <= least_piece_of_segment;
 }
 
 template <class Put, class All, class Composite>
-void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& put, const All& all,
+void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned log_warps, const Put& put, const All& all,
                               const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   const std::int64_t at_once = plan.largest_grid;
   const segments_known known = known_of(all);
   segments_share<accumulator> share{};
-  share.log_warps = log_warps_of(known, at_once, least_log_warps<accumulator>);
+  share.log_warps = log_warps;
   const std::int64_t of_block = warps_of_segments >> share.log_warps;
   share.most = of_block == 1 ? most_of_block(known, at_once) : segment_of_warp;
   share.alone = static_cast<unsigned>((all.results - 1) / of_block + 1);
@@ -98,7 +110,8 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, const Put& 
   if (all.elements > share.most) {
     const std::int64_t most_pieces =
         std::min(room_for_pieces<accumulator>, all.elements / least_piece_of_segment + all.results);
-    sharing = std::min(most_pieces, blocks_that_share(known, share.most, share.alone, at_once));
+    sharing =
+        std::min(most_pieces, blocks_that_share(known, share.most, share.alone, at_once, session.multiprocessors()));
     share.capacity = static_cast<unsigned>(most_pieces);
     share.counters = workspace_memory::counters;
     const workspace_memory memory =
@@ -169,15 +182,25 @@ template <class Put, class All, class Composite>
 void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                     const Composite& c) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&segments_by_blocks_kernel<All, Composite, Put>);
+  plan.kernel = kernel_pointer(&segments_by_blocks_kernel<false, All, Composite, Put>);
   plan.launch.block_size = threads_of_segments;
   plan.launch.shared_bytes = bytes_of_teams<typename Composite::accumulator_type>;
   plan = complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
-  if (go_in_one_launch(known_of(all), plan.largest_grid)) {
-    split_segments_by_blocks(session, plan, put, all, c);
-  } else {
+  const segments_known known = known_of(all);
+  const std::int64_t at_once = plan.largest_grid;
+  if (!go_in_one_launch(known, at_once)) {
     split_listed_segments(session, tuning, put, all, c);
+    return;
   }
+  unsigned log_warps = log_warps_of(known, at_once, least_log_warps<typename Composite::accumulator_type>);
+  if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
+    if (has_block_each(known, at_once)) {
+      log_warps = log_warps_of_block;
+      plan.kernel = kernel_pointer(&segments_by_blocks_kernel<true, All, Composite, Put>);
+      plan = complete_plan<Composite, by_shares, by_blocks_each, All, Put>(session, tuning, plan);
+    }
+  }
+  split_segments_by_blocks(session, plan, log_warps, put, all, c);
 }
 
 }  // namespace fanin::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -17,6 +18,7 @@
 namespace fanin::detail {
 
 inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
+inline constexpr unsigned log_warps_of_block = std::bit_width(warps_of_segments) - 1;
 
 /// Who takes what, and the call's workspace for what is shared.
 template <class Accumulator>
@@ -70,6 +72,9 @@ __device__ void reduce_by_teams(const Row& segment, bool has_one, unsigned log_w
   if (lane == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
 
+/// How many segments' lengths a thread asks for at once. One after the other they kept the blocks for 2 us and more.
+inline constexpr int counts_in_flight = 4;
+
 struct memory_of_shared_pieces {
   struct piece {
     std::int64_t row;
@@ -103,18 +108,34 @@ template <class All, class Composite, class Put>
 __device__ void reduce_shared_pieces(const All& all, const Composite& c, const Put& put,
                                      const segments_share<typename Composite::accumulator_type>& share, int block_at) {
   auto& block = object_of_block<memory_of_shared_pieces>();
-  const auto pieces_of = [&](std::int64_t row) {
-    const std::int64_t count = all.row(all.place(row)).count();
+  const auto count_of = [&](std::int64_t row) { return all.row(all.place(row)).count(); };
+  const auto pieces_in = [&](std::int64_t count) {
     return count <= share.most ? 0 : static_cast<int>(cut_of_long(count).pieces(count));
   };
+  const auto pieces_of = [&](std::int64_t row) { return pieces_in(count_of(row)); };
   const auto sharing = static_cast<int>(gridDim.x - share.alone);
   int mine = 0;
   int cut = 0;
-#pragma unroll 4
-  for (std::int64_t row = threadIdx.x; row < all.results; row += threads_of_segments) {
-    const int pieces = pieces_of(row);
-    mine += pieces;
-    cut += pieces > 1 ? 1 : 0;
+#pragma unroll 1
+  for (std::int64_t first = threadIdx.x; first < all.results; first += counts_in_flight * threads_of_segments) {
+    std::int64_t counts[counts_in_flight];
+    bool has_longer = false;
+#pragma unroll
+    for (int k = 0; k < counts_in_flight; ++k) {
+      const std::int64_t row = first + k * threads_of_segments;
+      counts[k] = count_of(row < all.results ? row : first);
+    }
+    all_loads_first();
+#pragma unroll
+    for (int k = 0; k < counts_in_flight; ++k) has_longer |= counts[k] > share.most;
+    if (!has_longer) continue;
+#pragma unroll
+    for (int k = 0; k < counts_in_flight; ++k) {
+      if (first + k * threads_of_segments >= all.results) break;
+      const int pieces = pieces_in(counts[k]);
+      mine += pieces;
+      cut += pieces > 1 ? 1 : 0;
+    }
   }
   const sums_of_lanes pieces = sum_threads(mine, block.pieces);
   if (pieces.all == 0) return;
@@ -147,8 +168,15 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
   }
 }
 
-template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Composite>))
+/// Where a block has a segment of a contiguous array of one piece, five of a multiprocessor work at once instead of
+/// four: code for nothing else (48 registers instead of 62) still asks for all of a round's elements at once. With room
+/// for six it does not where a segment has several pieces.
+template <bool IsBlockEach, class All, class Composite>
+inline constexpr int blocks_of_shares = IsBlockEach ? 5 : blocks_of_pieces<All, Composite>;
+
+/// IsBlockEach: all warps of a block have a segment together, mostly of one piece.
+template <bool IsBlockEach, class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments, (blocks_of_shares<IsBlockEach, All, Composite>))
     segments_by_blocks_kernel(const All all, const Composite c, const Put put,
                               const segments_share<typename Composite::accumulator_type> share) {
   wait_for_grid_before();
@@ -158,15 +186,28 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Co
     reduce_shared_pieces(all, c, put, share, static_cast<int>(block - share.alone));
     return;
   }
-  const std::int64_t mine = (block * warps_of_segments + threadIdx.x / warp_size) >> share.log_warps;
-  const auto segment = all.row(all.place(mine < all.results ? mine : 0));
-  const bool has_one = mine < all.results && segment.count() <= share.most;
-  if (share.log_warps == 0) {
-    if (has_one) reduce_segment_by_warp(segment, c, put);
-  } else if (has_one && segment.count() > segment_of_warp) {
-    reduce_piece_by_piece(segment, c, put);
+  if constexpr (IsBlockEach) {
+    const auto segment = all.row(all.place(block));
+    const std::int64_t count = segment.count();
+    if (count > share.most) return;
+    if (count > least_piece_of_segment) {
+      reduce_piece_by_piece(segment, c, put);
+    } else if (count > segment_of_warp) {
+      reduce_one_piece(segment, c, put);
+    } else {
+      reduce_by_teams(segment, true, log_warps_of_block, c, put);
+    }
   } else {
-    reduce_by_teams(segment, has_one, share.log_warps, c, put);
+    const std::int64_t mine = (block * warps_of_segments + threadIdx.x / warp_size) >> share.log_warps;
+    const auto segment = all.row(all.place(mine < all.results ? mine : 0));
+    const bool has_one = mine < all.results && segment.count() <= share.most;
+    if (share.log_warps == 0) {
+      if (has_one) reduce_segment_by_warp(segment, c, put);
+    } else if (has_one && segment.count() > segment_of_warp) {
+      reduce_piece_by_piece(segment, c, put);
+    } else {
+      reduce_by_teams(segment, has_one, share.log_warps, c, put);
+    }
   }
 }
 
