@@ -282,7 +282,9 @@ inline constexpr int blocks_of_segments = [] {
   if constexpr (can_be_staged<value_in_segments<All>>) {
     const bool is_of_words = sizeof(value_in_segments<All>) == 8 && sizeof(typename Composite::accumulator_type) == 8;
     constexpr bool is_strided = gives_elements<f> && words_of<f> > 1 && sizeof(value_in_segments<All>) <= sizeof(float);
-    return is_strided ? 6 : asks_for_segment<f> && words_of<f> > 1 && is_of_words ? 5 : 0;
+    return is_strided                                              ? most_blocks_of_segments
+           : asks_for_segment<f> && words_of<f> > 1 && is_of_words ? std::min(5, most_blocks_of_segments)
+                                                                   : 0;
   } else {
     return 0;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -172,7 +173,8 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
 /// four: code for nothing else (48 registers instead of 62) still asks for all of a round's elements at once. With room
 /// for six it does not where a segment has several pieces.
 template <bool IsBlockEach, class All, class Composite>
-inline constexpr int blocks_of_shares = IsBlockEach ? 5 : blocks_of_pieces<All, Composite>;
+inline constexpr int blocks_of_shares =
+    IsBlockEach ? std::min(5, most_blocks_of_segments) : blocks_of_pieces<All, Composite>;
 
 /// IsBlockEach: all warps of a block have a segment together, mostly of one piece.
 template <bool IsBlockEach, class All, class Composite, class Put>
