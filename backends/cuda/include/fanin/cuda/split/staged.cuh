@@ -12,6 +12,7 @@
 #include <fanin/detail/segments_functor.hpp>
 #include <fanin/device/atomics.hpp>
 #include <fanin/device/memory.cuh>
+#include <fanin/device/multiprocessor.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/segments.hpp>
 
@@ -31,13 +32,8 @@ inline constexpr segment_classes read_by_warps{32, 128};
 inline constexpr int lanes_of_group = 8;
 inline constexpr unsigned threads_of_segments = 256;
 
-/// How many blocks of so many threads the compiler may be asked to make room for: a multiprocessor has 1024 threads in
-/// compute capability 7.5, 1536 and more since. Of more than it has room for ptxas warns.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-inline constexpr int most_blocks_of_segments = 1024 / threads_of_segments;
-#else
-inline constexpr int most_blocks_of_segments = 1536 / threads_of_segments;
-#endif
+/// How many blocks of so many threads the compiler may be asked to make room for.
+inline constexpr int most_blocks_of_segments = least_threads_of_multiprocessor / int{threads_of_segments};
 
 /// Values that are made first, assigned then, and small: more bytes would leave room for fewer warps.
 template <class T>
