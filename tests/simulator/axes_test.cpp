@@ -304,6 +304,36 @@ TEST(segments, bits_of_contiguous_are_those_of_strided) {
   expect_bits_of_strided<double>();
 }
 
+/// Of calls: more segments of an array than blocks work at once, as long as a warp's on the average, have a block each,
+/// and the bits of f(s, k).
+TEST(segments, a_block_each_in_calls) {
+  simulator::schedule how(5);
+  how.multiprocessors = 1;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  std::vector<std::int64_t> lengths(12, 2'900);
+  lengths[0] = 0;
+  lengths[5] = 100;
+  lengths[7] = 22'000;  // more than a piece
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
+  std::vector<float> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k) >> 40) * 0x1p-8F;
+  std::vector<float> expected(lengths.size());
+  fanin::parallel_reduce_into(
+      expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
+      fanin::sum<float>{});
+  gpu.synchronize();
+  const auto segments = fanin::segments(x, offsets);
+  std::vector<float> sums(lengths.size());
+  fanin::reduce_into(sums, gpu, segments, fanin::sum<float>{});
+  gpu.synchronize();
+  EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");  // of 4016 on the average; else they go by warps
+  EXPECT_EQ(sums, expected);
+  std::vector<float> later(lengths.size());
+  fanin::reduce_async(later, gpu, segments, fanin::sum<float>{}).get();
+  EXPECT_EQ(later, expected);
+}
+
 /// Long segments that found no room in the list have the bits of those that did.
 TEST(segments, long_ones_beyond_the_list) {
   const std::vector<std::int64_t> offsets =
