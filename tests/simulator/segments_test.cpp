@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/split/launch.cuh>
+
+#include "cuda/segment_lanes.hpp"
+#include "simulator/simulated.hpp"
+#include "support/functors.hpp"
+
+// The contract of segments, on the simulated device.
+#include "contract/segments.hpp"
+
+namespace fanin_test {
+namespace {
+
+/// Both launches over segments, with a list of so many pieces, and so many segments a warp.
+template <class Result = double, class All, class Composite>
+std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
+                                         std::uint32_t capacity, unsigned log_rows = 1) {
+  namespace detail = fanin::detail;
+  using accumulator = typename Composite::accumulator_type;
+  std::vector<Result> out(static_cast<std::size_t>(all.results), Result{});
+  std::vector<detail::segment_piece> pieces(capacity);
+  std::vector<accumulator> partials(capacity);
+  unsigned count = 0;
+  unsigned ticket = 7;
+  const detail::results_in_order<Result> put{out.data()};
+  const detail::segments_list<accumulator> list{&count, &ticket, pieces.data(), partials.data(), capacity};
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = 3;
+  config.blockDim.x = detail::threads_of_segments;
+  config.dynamicSmemBytes = detail::warp_size * sizeof(accumulator);
+  config.stream = gpu.stream();
+  const auto launch = [&](const void* kernel, std::vector<void*> arguments) {
+    EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
+  };
+  using put_type = detail::results_in_order<Result>;
+  launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
+         {detail::argument(all), detail::argument(c), detail::argument(put), &log_rows, detail::argument(list)});
+  launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
+         {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
+  gpu.synchronize();
+  EXPECT_EQ(count, 0U);
+  return out;
+}
+
+/// Who takes what in one launch, by which blocks, and what there is room for.
+struct drawn_share {
+  unsigned log_warps;
+  bool share_first;
+  std::int64_t most;
+  unsigned sharing;
+  unsigned capacity = 10'000;
+  unsigned counters = 100;
+};
+/// The one launch over segments; IsBlockEach: by blocks of which each has one.
+template <bool IsBlockEach = false, class Result = double, class All, class Composite>
+std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all, const Composite& c,
+                                         const drawn_share& drawn) {
+  namespace detail = fanin::detail;
+  using accumulator = typename Composite::accumulator_type;
+  using put_type = detail::results_in_order<Result>;
+  std::vector<Result> out(static_cast<std::size_t>(all.results), Result{});
+  std::vector<accumulator> partials(drawn.capacity);
+  std::vector<unsigned> arrived(drawn.counters, 0);
+  const put_type put{out.data()};
+  const auto alone = static_cast<unsigned>((all.results - 1) / (8 >> drawn.log_warps) + 1);
+  const detail::segments_share<accumulator> share{drawn.log_warps, drawn.most,     alone,           drawn.share_first,
+                                                  drawn.capacity,  drawn.counters, partials.data(), arrived.data()};
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = alone + drawn.sharing;
+  config.blockDim.x = detail::threads_of_segments;
+  config.dynamicSmemBytes = detail::bytes_of_teams<accumulator>;
+  config.stream = gpu.stream();
+  const void* const kernel =
+      detail::kernel_pointer(&detail::segments_by_blocks_kernel<IsBlockEach, All, Composite, put_type>);
+  std::vector<void*> arguments{detail::argument(all), detail::argument(c), detail::argument(put),
+                               detail::argument(share)};
+  EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
+  gpu.synchronize();
+  EXPECT_EQ(arrived, std::vector<unsigned>(drawn.counters, 0));
+  return out;
+}
+
+/// A segment's bits are the same in one launch and in two, by a lane, a warp, a block, or several, and where there is
+/// no room for what blocks share.
+TEST(segments, bits_do_not_depend_on_launches) {
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(
+      {4'097, 3,   20'000, 0,     70'000, 16'384, 16'385, 900,   9'000,   1,     17,     33,     100, 129,
+       511,   512, 513,    1'024, 1'025,  4'095,  4'096,  3'600, 700'000, 2'048, 40'000, 32'768, 256, 32},
+      5);
+  std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, offsets.back(), {x.data()}};
+  const fanin::detail::segments_functor<fanin::detail::contiguous_element<double>, std::int64_t> of_data{
+      offsets.data(), n, offsets.back(), {x.data()}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<double> in_two = reduce_with_room_for(gpu, all, c, 1'000);
+  constexpr std::int64_t any = 1'000'000;
+  for (const drawn_share& share :
+       {drawn_share{0, false, 4'096, 3}, drawn_share{0, true, 4'096, 1}, drawn_share{0, true, 4'096, 70},
+        drawn_share{0, false, 4'096, 3, 5}, drawn_share{0, false, 4'096, 3, 10'000, 2}, drawn_share{1, false, 4'096, 3},
+        drawn_share{1, true, 4'096, 2}, drawn_share{2, false, 4'096, 3, 5}, drawn_share{2, true, 4'096, 1},
+        drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 16'384, 5}, drawn_share{3, false, 65'536, 2},
+        drawn_share{3, true, 20'000, 2, 10'000, 1}, drawn_share{3, true, any, 0}, drawn_share{3, false, any, 2}}) {
+    EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.log_warps << ", up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
+    if (share.log_warps != 3) continue;
+    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), in_two) << "a block each, up to " << share.most;
+  }
+}
+
+/// A thread's elements are as far apart in a segment of an array that is contiguous as where it is told the distance;
+/// around whole rounds of a warp's and a block's threads, and where the array ends.
+template <class T>
+void expect_bits_of_strided() {
+  std::vector<std::int64_t> lengths{200'000, 20'000, 8'192 + 100, 6'000, 16'384};
+  for (const std::int64_t whole : {512, 1'024, 4'096, 8'192, 12'288, 16'384, 32'768}) {
+    for (const std::int64_t more : {-257, -32, -1, 0, 1, 31, 256}) lengths.push_back(whole + more);
+  }
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 1);
+  std::vector<T> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(mix(k) >> 40) * T(0x1p-8);
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  const fanin::detail::segments_functor<fanin::detail::strided_element<T>, std::int64_t> strided{
+      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const fanin::detail::segments_functor<fanin::detail::contiguous_element<T>, std::int64_t> contiguous{
+      offsets.data(), n, offsets.back(), {x.data()}};
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const auto expect_same = [&]<class Reducer>(const Reducer& reducer) {
+    const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+        fanin::detail::md_shape<1, fanin::iterate::right>{}, reducer);
+    const auto of_strided = reduce_with_room_for<T>(gpu, strided, c, 1'000);
+    EXPECT_EQ(reduce_with_room_for<T>(gpu, contiguous, c, 1'000), of_strided);
+    for (const drawn_share& share : {drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 1'000'000, 2}}) {
+      EXPECT_EQ((reduce_in_one_launch<false, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
+      EXPECT_EQ((reduce_in_one_launch<true, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
+    }
+  };
+  expect_same(fanin::sum<T>{});
+  expect_same(fanin::max<T>{});
+}
+TEST(segments, bits_of_contiguous_are_those_of_strided) {
+  expect_bits_of_strided<float>();
+  expect_bits_of_strided<double>();
+}
+
+/// Of calls: more segments of an array than blocks work at once, as long as a warp's on the average, have a block each,
+/// and the bits of f(s, k).
+TEST(segments, a_block_each_in_calls) {
+  simulator::schedule how(5);
+  how.multiprocessors = 1;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  std::vector<std::int64_t> lengths(12, 2'900);
+  lengths[0] = 0;
+  lengths[5] = 100;
+  lengths[7] = 22'000;  // more than a piece
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
+  std::vector<float> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k) >> 40) * 0x1p-8F;
+  std::vector<float> expected(lengths.size());
+  fanin::parallel_reduce_into(
+      expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
+      fanin::sum<float>{});
+  gpu.synchronize();
+  const auto segments = fanin::segments(x, offsets);
+  std::vector<float> sums(lengths.size());
+  fanin::reduce_into(sums, gpu, segments, fanin::sum<float>{});
+  gpu.synchronize();
+  EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");  // of 4016 on the average; else they go by warps
+  EXPECT_EQ(sums, expected);
+  std::vector<float> later(lengths.size());
+  fanin::reduce_async(later, gpu, segments, fanin::sum<float>{}).get();
+  EXPECT_EQ(later, expected);
+}
+
+/// Long segments that found no room in the list have the bits of those that did.
+TEST(segments, long_ones_beyond_the_list) {
+  const std::vector<std::int64_t> offsets =
+      offsets_of<std::int64_t>({4'097, 3, 20'000, 0, 70'000, 16'384, 16'385, 5'000'000, 900, 9'000}, 0);
+  std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, offsets.back(), {x.data()}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<double> with_room = reduce_with_room_for(gpu, all, c, 1'000);
+  EXPECT_EQ(reduce_with_room_for(gpu, all, c, 3), with_room);
+  std::vector<double> of_call(static_cast<std::size_t>(n));
+  fanin::parallel_reduce_into(of_call.data(), fanin::segments(gpu, offsets), number_at{x.data()}, fanin::sum<double>{});
+  gpu.synchronize();
+  EXPECT_EQ(of_call, with_room);
+}
+
+/// A number that does not add up exactly, and is another one where the segment is not the element's.
+template <class T>
+struct number_of_segment {
+  const std::int32_t* segment_of;
+  const T* x;
+  FANIN_FUNCTION T operator()(std::int64_t s, std::int64_t k) const { return s == segment_of[k] ? x[k] : T{1e30F}; }
+};
+
+/// Lengths around all limits, of one kind beside each other and of all kinds.
+std::vector<std::vector<std::int64_t>> lengths_of_neighbours() {
+  std::vector<std::vector<std::int64_t>> all;
+  for (const std::int64_t length : {1, 2, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300}) {
+    all.emplace_back(100, length);
+  }
+  std::vector<std::int64_t> mixed;
+  for (std::uint64_t k = 0; k < 600; ++k) {
+    const std::uint64_t most[] = {3, 12, 33, 70, 131, 5'000};
+    const std::uint64_t draw = mix(k);
+    mixed.push_back(draw % 7 == 0 ? 0 : static_cast<std::int64_t>(draw / 8 % most[k / 100]));
+  }
+  all.push_back(mixed);
+  return all;
+}
+
+template <class T>
+void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
+  std::vector<T> x(static_cast<std::size_t>(offsets.back()));
+  std::vector<std::int32_t> segment_of(x.size(), -1);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(static_cast<double>(mix(k)) * 0x1p-40);
+  std::vector<T> expected;
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    std::fill_n(segment_of.begin() + offsets[s], lengths[s], static_cast<std::int32_t>(s));
+    expected.push_back(sum_by_lanes(x.data() + offsets[s], lengths[s]));
+  }
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  const number_of_segment<T> f{segment_of.data(), x.data()};
+  const fanin::detail::segments_functor<number_of_segment<T>, std::int64_t> all{offsets.data(), n, offsets.back(), f};
+  const fanin::detail::segments_functor<fanin::detail::strided_element<T>, std::int64_t> of_data{
+      offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<T>{});
+  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::vector<T> got = reduce_with_room_for<T>(gpu, all, c, 1'000, log_rows);
+    const std::vector<T> got_of_data = reduce_with_room_for<T>(gpu, of_data, c, 1'000, log_rows);
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      if (lengths[s] > 4'096) continue;  // pieces
+      EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", 2^" << log_rows << " a warp";
+      EXPECT_EQ(got_of_data[s], expected[s]) << lengths[s] << " elements of an array, segment " << s;
+    }
+  }
+}
+
+/// The bits of a segment follow from its length, whoever its neighbours in a warp are.
+TEST(segments, bits_do_not_depend_on_neighbours) {
+  for (const std::vector<std::int64_t>& lengths : lengths_of_neighbours()) {
+    expect_bits_of_lanes<float>(lengths);
+    expect_bits_of_lanes<double>(lengths);
+  }
+}
+
+struct cannot_be_assigned {
+  double number;
+  cannot_be_assigned() = default;
+  cannot_be_assigned(const cannot_be_assigned&) = default;
+  cannot_be_assigned& operator=(const cannot_be_assigned&) = delete;
+  FANIN_FUNCTION explicit cannot_be_assigned(double of) : number{of} {}
+  FANIN_FUNCTION operator double() const { return number; }
+};
+struct larger_than_a_word {
+  double number;
+  std::int64_t others[2];
+  larger_than_a_word() = default;
+  FANIN_FUNCTION explicit larger_than_a_word(double of) : number{of}, others{} {}
+  FANIN_FUNCTION operator double() const { return number; }
+};
+template <class Value>
+struct value_of_element {
+  FANIN_FUNCTION Value operator()(std::int64_t s, std::int64_t k) const {
+    return Value{static_cast<double>(s * 1'000 + k)};
+  }
+};
+
+/// Values that cannot be staged are reduced all the same.
+TEST(segments, of_values_that_are_not_staged) {
+  static_assert(!fanin::detail::can_be_staged<cannot_be_assigned> && !fanin::detail::can_be_staged<larger_than_a_word>);
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>({40, 0, 3, 17, 65, 90, 1, 200, 33}, 2);
+  const std::size_t n = offsets.size() - 1;
+  std::vector<double> got(n);
+  std::vector<double> got_of_larger(n);
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const auto range = fanin::segments(gpu, offsets);
+  const fanin::sum<double> sum;
+  fanin::parallel_reduce_into(got.data(), range, value_of_element<cannot_be_assigned>{}, sum);
+  fanin::parallel_reduce_into(got_of_larger.data(), range, value_of_element<larger_than_a_word>{}, sum);
+  gpu.synchronize();
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::int64_t count = offsets[s + 1] - offsets[s];
+    const std::int64_t expected = count * (static_cast<std::int64_t>(s) * 2'000 + offsets[s] + offsets[s + 1] - 1) / 2;
+    EXPECT_EQ(got[s], static_cast<double>(expected)) << "segment " << s;
+    EXPECT_EQ(got_of_larger[s], static_cast<double>(expected)) << "segment " << s;
+  }
+}
+
+template <std::size_t Size>
+struct bytes_of_segment {
+  struct value {
+    std::array<std::uint8_t, Size> of;
+    FANIN_FUNCTION operator std::int64_t() const { return of[Size - 1]; }
+  };
+  FANIN_FUNCTION value operator()(std::int64_t s, std::int64_t) const {
+    value all{};
+    all.of[Size - 1] = static_cast<std::uint8_t>(s % 251);
+    return all;
+  }
+};
+template <std::size_t Size>
+void reduce_bytes_of_segments(std::int64_t length) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  constexpr std::size_t n = 4'000;  // so many that a warp has several
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(std::vector<std::int64_t>(n, length), 0);
+  std::vector<std::int64_t> sums(n);
+  fanin::parallel_reduce_into(sums.data(), fanin::segments(gpu, offsets), bytes_of_segment<Size>{},
+                              fanin::sum<std::int64_t>{});
+  gpu.synchronize();
+  for (std::size_t s = 0; s < n; ++s) {
+    ASSERT_EQ(sums[s], static_cast<std::int64_t>(s % 251) * length) << "segment " << s << ", " << Size << " bytes";
+  }
+}
+
+/// Values of f of sizes that are no powers of two, which a warp stages for several segments.
+TEST(segments, of_values_of_few_bytes) {
+  reduce_bytes_of_segments<3>(50);
+  reduce_bytes_of_segments<5>(100);
+  reduce_bytes_of_segments<6>(31);
+  reduce_bytes_of_segments<7>(58);
+}
+
+/// Offsets that fall, repeat elements or lie beyond the array: what each segment then has.
+TEST(segments, offsets_that_do_not_rise) {
+  std::vector<std::int64_t> offsets;
+  for (std::uint64_t k = 0; k < 400; ++k) {
+    const std::uint64_t draw = mix(k);
+    offsets.push_back(draw % 5 == 0 ? static_cast<std::int64_t>(draw / 8 % 3'000) - 300
+                                    : static_cast<std::int64_t>(k * 6 + draw / 8 % 40));
+  }
+  const std::int64_t size = 2'500;
+  std::vector<double> x;
+  for (std::uint64_t k = 0; k < 2'500; ++k) x.push_back(static_cast<double>(mix(k)) * 0x1p-40);
+  const auto n = static_cast<std::int64_t>(offsets.size() - 1);
+  const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, size, {x.data()}};
+  const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
+      fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
+  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+    const new_device drawn;
+    const std::vector<double> got = reduce_with_room_for(fanin::cuda{}, all, c, 1'000, log_rows);
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      const std::int64_t begin = std::clamp<std::int64_t>(offsets[s], 0, size);
+      const std::int64_t end = std::clamp<std::int64_t>(offsets[s + 1], begin, std::max(begin, size));
+      EXPECT_EQ(got[s], sum_by_lanes(x.data() + begin, end - begin)) << "segment " << s;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
