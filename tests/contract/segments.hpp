@@ -159,6 +159,9 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
   EXPECT_EQ(message_of({-1, 3}), "fanin::segments: offsets[0] is negative");
   EXPECT_EQ(message_of({-5}), "fanin::segments: offsets[0] is negative");
   EXPECT_EQ(message_of({0, 2, -5, 1}), "fanin::segments: offsets[2] is negative");
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  EXPECT_EQ(message_of({most - 1, most}), "");
+  EXPECT_EQ(message_of({most, most + 1}), "fanin::segments: offsets[1] is beyond 2^62");
   EXPECT_EQ(message_of({0, 5, 9, 8, 12, 3}),
             "fanin::segments: offsets[3] is less than offsets[2]: offsets may not fall");
   EXPECT_THROW((void)fanin::segments(this->exec(), std::span<const std::int32_t>()), fanin::invalid_argument);
@@ -175,7 +178,7 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
     (void)fanin::segments(this->exec(), large.span()).checked();
     FAIL();
   } catch (const fanin::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "fanin::segments: offsets[1] is beyond 2^63 - 1");
+    EXPECT_STREQ(error.what(), "fanin::segments: offsets[1] is beyond 2^62");
   }
 
   // Every result is written all the same, and segments whose own offsets rise are right.

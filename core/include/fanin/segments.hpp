@@ -34,15 +34,16 @@ namespace detail {
 template <class T>
 concept offset_value = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !character<T>;
 
-/// The first offset that is negative or less than the one before it.
+/// The first offset that is negative, too large or less than the one before it: three times its place, and which.
 template <class Offset>
 struct first_wrong_offset {
   const Offset* offsets;
 
   FANIN_FUNCTION std::int64_t operator()(std::int64_t at) const {
     const auto here = static_cast<std::int64_t>(offsets[at]);
-    if (here < 0) return 2 * at;
-    return at > 0 && static_cast<std::int64_t>(offsets[at - 1]) > here ? 2 * at + 1 : INT64_MAX;
+    if (here < 0) return 3 * at;
+    if (here > most_elements_of_segments) return 3 * at + 1;
+    return at > 0 && static_cast<std::int64_t>(offsets[at - 1]) > here ? 3 * at + 2 : INT64_MAX;
   }
 };
 
@@ -65,16 +66,18 @@ class segments_policy {
   const Offset* offsets() const noexcept { return offsets_; }
 
   /// The same, after a look at all offsets, for which it waits: throws invalid_argument where one is negative, beyond
-  /// 2^63 - 1 or less than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is
+  /// 2^62 or less than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is
   /// being captured (state_error).
   segments_policy checked() const {
     const std::int64_t wrong =
         fanin::parallel_reduce("fanin::segments", range_policy<Exec>(handle_, 0, results_ + 1),
                                detail::first_wrong_offset<Offset>{offsets_}, fanin::min<std::int64_t>{});
     if (wrong == INT64_MAX) return *this;
-    const std::string which = "fanin::segments: offsets[" + std::to_string(wrong / 2) + "] is ";
-    if (wrong % 2 == 0) throw invalid_argument(which + (std::is_signed_v<Offset> ? "negative" : "beyond 2^63 - 1"));
-    throw invalid_argument(which + "less than offsets[" + std::to_string(wrong / 2 - 1) + "]: offsets may not fall");
+    const std::string which = "fanin::segments: offsets[" + std::to_string(wrong / 3) + "] is ";
+    if (wrong % 3 == 2) {
+      throw invalid_argument(which + "less than offsets[" + std::to_string(wrong / 3 - 1) + "]: offsets may not fall");
+    }
+    throw invalid_argument(which + (std::is_signed_v<Offset> && wrong % 3 == 0 ? "negative" : "beyond 2^62"));
   }
 
  private:
@@ -85,10 +88,10 @@ class segments_policy {
 
 /// A result for each of offsets.size() - 1 segments: of f(s, k) or f(s, k, acc&...) for k from offsets[s] to
 /// offsets[s + 1] - 1, as rows of a sparse matrix have them. For parallel_reduce_into and parallel_reduce_async(out,
-/// ...). Offsets are an array of integers of 32 or 64 bits in memory of the backend, neither negative nor falling
-/// (checked() looks; else what comes of a wrong one is a segment that is empty or has other elements). An empty segment
-/// gives the identities' results; of no segments nothing is written, and the destination may be null. f is called once
-/// for each index.
+/// ...). Offsets are an array of integers of 32 or 64 bits in memory of the backend, neither negative, beyond 2^62 nor
+/// falling (checked() looks; else what comes of a wrong one is a segment that is empty or has other elements). An empty
+/// segment gives the identities' results; of no segments nothing is written, and the destination may be null. f is
+/// called once for each index.
 ///
 /// `_loc` reducers give k, of equals the least. finished(g, ...) calls g(results...) or g(results..., s).
 ///

@@ -44,6 +44,9 @@ struct segment_row {
   }
 };
 
+/// Where offsets alone say how many elements there are, so many at most: sums with a thread's steps stay in range.
+inline constexpr std::int64_t most_elements_of_segments = std::int64_t{1} << 62;
+
 /// A functor f(segment, k) over `results` segments, of which the s-th has the elements offsets[s] .. offsets[s + 1]
 /// - 1. What offsets say beyond 0 .. elements is not there, and of one that is less than the one before nothing is.
 template <class F, class Offset>
@@ -52,8 +55,7 @@ struct segments_functor {
   using functor_type = F;
   static constexpr bool reduces_fastest = true;
   static constexpr bool has_equal_rows = false;
-  /// Where offsets alone say how many there are.
-  static constexpr std::int64_t most_elements = std::int64_t{1} << 62;
+  static constexpr std::int64_t most_elements = most_elements_of_segments;
 
   const Offset* offsets;
   std::int64_t results;
