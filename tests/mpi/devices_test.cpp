@@ -84,7 +84,7 @@ void check_products(std::span<const double> x, std::span<const double> y) {
   const double square = fanin::exact_norm2_squared(exec, x);
   const fanin::mpi comm(MPI_COMM_WORLD);
   for (std::uint64_t draw = 0; draw < 3; ++draw) {
-    on_some_backend(draw, [&](const auto& object) {
+    on_some_backend(draw, [&]<class Exec>(const Exec& object) {
       const own_part part(static_cast<std::int64_t>(x.size()), comm, draw);
       const auto mine = [&](const auto& of) {
         return copy_of<double>(
@@ -94,6 +94,9 @@ void check_products(std::span<const double> x, std::span<const double> y) {
       const auto my_y = mine(y);
       EXPECT_EQ(fanin::exact_dot(object, fanin::over(comm, my_x), fanin::over(comm, my_y)), dot);
       EXPECT_EQ(fanin::exact_norm2_squared(object, fanin::over(comm, my_x)), square);
+      held<double, Exec> out(object, 1);
+      fanin::exact_dot_into(out.data(), object, fanin::over(comm, my_x), fanin::over(comm, my_y));
+      EXPECT_EQ(value_of(out), dot);
     });
   }
 }

@@ -269,6 +269,22 @@ TEST(ranks_many, different_calls) {
   const double xs[2][3] = {};
   const auto data = comm.rank() == 0 ? fanin::over(comm, fanin::columns(xs), 0) : fanin::over(comm, fanin::columns(xs));
   EXPECT_THROW(fanin::reduce_into(out.data(), exec, data, fanin::sum<double>{}), fanin::state_error);
+  // Whoever has no results is asked all the same; where nobody has any, nothing is wrong.
+  const std::size_t some = comm.rank() == 0 ? 0 : 3;
+  const auto columns_of_two = [&](std::size_t n) {
+    const auto ones = [](std::int64_t, std::int64_t) { return 1.0; };
+    fanin::parallel_reduce_into(out.data(), fanin::over(comm, fanin::columns(exec, 2, n)), ones, fanin::sum<double>{});
+  };
+  EXPECT_THROW(columns_of_two(some), fanin::state_error);
+  EXPECT_THROW((void)fanin::parallel_reduce_async(
+                   out.data(), fanin::over(comm, fanin::segments(exec, std::vector<std::int64_t>(some + 1, 0))),
+                   unit_of_two{}, fanin::sum<double>{}),
+               fanin::state_error);
+  const auto no_rows_on_one = fanin::over(comm, fanin::rows(fanin::view<const double, 2>(&xs[0][0], {some, 1})));
+  EXPECT_THROW(fanin::reduce_into(out.data(), exec, no_rows_on_one, fanin::sum<double>{}), fanin::state_error);
+  columns_of_two(0);
+  columns_of_two(2);
+  EXPECT_EQ(out[1], 2.0 * comm.size());
 }
 
 /// A part that begins near the end of 64 bits.

@@ -76,6 +76,8 @@ TEST_P(nccl_ranks, exact_sums_have_the_same_bits) {
       const double square = fanin::exact_norm2_squared(exec, all);
       EXPECT_EQ(fanin::exact_norm2_squared(gpu, fanin::over(*comm, mine)), square);
       EXPECT_EQ(fanin::exact_dot(gpu, fanin::over(*comm, mine), fanin::over(*comm, mine)), square);
+      fanin::exact_norm2_squared_into(out.data(), gpu, fanin::over(*comm, mine));
+      EXPECT_EQ(value_of(out), square);
     }
   }
 }

@@ -105,7 +105,13 @@ TEST(ranks, exact_products_have_the_same_bits_for_every_split) {
       EXPECT_EQ(fanin::exact_dot(exec, fanin::over(comm, mine(x)), fanin::over(comm, mine(y))), dot);
       EXPECT_EQ(fanin::exact_norm2_squared(exec, fanin::over(comm, mine(x))), square);
       EXPECT_EQ(fanin::exact_norm2_squared(exec, fanin::over(comm, mine(z))), of_floats);
+      double into[2] = {};
+      fanin::exact_dot_into(&into[0], exec, fanin::over(comm, mine(x)), fanin::over(comm, mine(y)));
+      fanin::exact_norm2_squared_into(&into[1], exec, fanin::over(comm, mine(x)));
+      EXPECT_EQ(into[0], dot);
+      EXPECT_EQ(into[1], square);
     }
+    EXPECT_THROW(fanin::exact_norm2_squared_into(nullptr, exec, fanin::over(comm, x)), fanin::invalid_argument);
     EXPECT_THROW((void)fanin::exact_dot(exec, fanin::over(comm, x), fanin::over(other, y)), fanin::invalid_argument);
     const auto differ = [&] {
       (void)fanin::exact_dot(exec, fanin::over(comm, x),
@@ -620,6 +626,19 @@ TEST(ranks, different_calls_are_found) {
     const auto first = comm.rank() == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
     EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, one, first), fanin::min_loc<double>{}),
                  fanin::state_error);
+    const auto what = [&] {
+      try {
+        const auto g = fanin::finished([](double sum) { return sum; }, fanin::sum<double>{});
+        if (comm.rank() == 0) return std::to_string(fanin::parallel_reduce(range, element_at{}, g));
+        return std::to_string(fanin::parallel_reduce(range, element_at{}, fanin::sum<double>{}));
+      } catch (const fanin::state_error& error) {
+        return std::string(error.what());
+      }
+    };
+    const std::string words = what();
+    EXPECT_NE(words.find("composite<fanin::sum<double"), std::string::npos) << words;
+    EXPECT_EQ(words.find(", finished") != std::string::npos, comm.rank() == 0) << words;
+    EXPECT_EQ(words.find("name_of"), std::string::npos) << words;
   }
   EXPECT_EQ(fanin::parallel_reduce(range, [](std::int64_t) { return 1; }, fanin::sum<int>{}), 10 * comm.size());
 }

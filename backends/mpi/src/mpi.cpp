@@ -159,6 +159,18 @@ void mpi_state::advance() {
 
 void leave_step(mpi_state& state) noexcept { state.leave_step(); }
 
+namespace {
+
+/// The type in what name_of() gives.
+std::string type_in(const std::string& name) {
+  const std::string before = "T = ";
+  const std::size_t at = name.find(before);
+  if (at == std::string::npos || name.back() != ']') return name;
+  return name.substr(at + before.size(), name.size() - 1 - at - before.size());
+}
+
+}  // namespace
+
 void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
   if (state.has_left_step()) throw state_error(std::string(call.name) + mpi_state::why_not_in_step);
@@ -176,7 +188,8 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
   if (least[0] != hash || least[1] != ~hash) {
     throw state_error(std::string(call.name) +
                       " over ranks: ranks make different calls; on this one it has the label \"" +
-                      (call.label == nullptr ? "" : call.label) + "\" and reduces by " + call.reducers +
+                      (call.label == nullptr ? "" : call.label) + "\" and reduces by " + type_in(call.reducers) +
+                      (call.is_finished ? ", finished" : "") + (call.has_first ? ", with a first index given" : "") +
                       (call.results < 0 ? "" : ", for " + std::to_string(call.results) + " results"));
   }
 }
@@ -253,8 +266,9 @@ std::shared_ptr<rank_exchange> begin_exchange(mpi_state& state, std::shared_ptr<
 
 void throw_failed_ranks(const char* call, std::int64_t failed) {
   throw rank_error(std::string(call) + " over ranks: " + std::to_string(failed) +
-                   (failed == 1 ? " rank has failed" : " ranks have failed") +
-                   " in its own part, and throws why, or in a reducer's join() or result(); there is no result");
+                   (failed == 1 ? " rank has failed in its own part, and throws why,"
+                                : " ranks have failed in their own parts, and throw why,") +
+                   " or in a reducer's join() or result(); there is no result");
 }
 
 }  // namespace detail

@@ -43,11 +43,11 @@ struct reducer_of_part<R> {
   static constexpr auto of(const R& r) { return exact_with_result<reducer_accumulator_t<R>>(r); }
 };
 
-template <exact_element T, class Exec, class F, class Way, class X, class... Y>
-T products_over_ranks(const char* name, Exec&& exec, const F& f, const ranks_data<Way, X>& xs,
-                      const ranks_data<Way, Y>&... ys) {
+template <exact_element T, class Exec, class Run, class F, class Way, class X, class... Y>
+auto products_over_ranks(const char* name, Exec&& exec, const Run& run, const F& f, const ranks_data<Way, X>& xs,
+                         const ranks_data<Way, Y>&... ys) {
   using object = typename Way::template checked<std::remove_cvref_t<Exec>>;
-  return detail::elements_over_ranks<object>(name, nullptr, detail::handle_of(std::forward<Exec>(exec)), call_now{}, f,
+  return detail::elements_over_ranks<object>(name, nullptr, detail::handle_of(std::forward<Exec>(exec)), run, f,
                                              std::tie(xs, ys...), exact_product_sum<T>{});
 }
 
@@ -62,8 +62,8 @@ template <class Exec, class Way, class X, class Y>
            std::is_same_v<detail::element_t<X>, detail::element_t<Y>>)
 detail::element_t<X> exact_dot(Exec&& exec, const ranks_data<Way, X>& xs, const ranks_data<Way, Y>& ys) {
   using type = detail::element_t<X>;
-  return detail::products_over_ranks<type>("fanin::exact_dot", std::forward<Exec>(exec), detail::make_factors<type>{},
-                                           xs, ys);
+  return detail::products_over_ranks<type>("fanin::exact_dot", std::forward<Exec>(exec), detail::call_now{},
+                                           detail::make_factors<type>{}, xs, ys);
 }
 
 /// exact_norm2_squared(exec, over(comm, xs)), as exact_dot.
@@ -71,8 +71,30 @@ template <class Exec, class Way, class X>
   requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
 detail::element_t<X> exact_norm2_squared(Exec&& exec, const ranks_data<Way, X>& xs) {
   using type = detail::element_t<X>;
-  return detail::products_over_ranks<type>("fanin::exact_norm2_squared", std::forward<Exec>(exec),
+  return detail::products_over_ranks<type>("fanin::exact_norm2_squared", std::forward<Exec>(exec), detail::call_now{},
                                            detail::make_square<type>{}, xs);
+}
+
+/// As exact_dot over ranks, written to *out as reduce_into over ranks writes: `out` is memory of the object's.
+template <class Exec, class Way, class X, class Y>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>> &&
+           std::is_same_v<detail::element_t<X>, detail::element_t<Y>>)
+void exact_dot_into(detail::element_t<X>* out, Exec&& exec, const ranks_data<Way, X>& xs,
+                    const ranks_data<Way, Y>& ys) {
+  using type = detail::element_t<X>;
+  detail::check_destination(out, "fanin::exact_dot_into");
+  detail::products_over_ranks<type>("fanin::exact_dot_into", std::forward<Exec>(exec), detail::call_into<type>{out},
+                                    detail::make_factors<type>{}, xs, ys);
+}
+
+/// exact_norm2_squared_into(out, exec, over(comm, xs)), as exact_dot_into.
+template <class Exec, class Way, class X>
+  requires(execution<std::remove_cvref_t<Exec>> && detail::exact_element<detail::element_t<X>>)
+void exact_norm2_squared_into(detail::element_t<X>* out, Exec&& exec, const ranks_data<Way, X>& xs) {
+  using type = detail::element_t<X>;
+  detail::check_destination(out, "fanin::exact_norm2_squared_into");
+  detail::products_over_ranks<type>("fanin::exact_norm2_squared_into", std::forward<Exec>(exec),
+                                    detail::call_into<type>{out}, detail::make_square<type>{}, xs);
 }
 
 }  // namespace fanin

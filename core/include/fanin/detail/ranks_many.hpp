@@ -35,6 +35,14 @@ namespace fanin {
 
 namespace detail {
 
+/// A call for no results exchanges nothing; of ranks that compare their calls one that has some learns of it here.
+template <class Way, class Exec, class Composite>
+void compare_call_of_none(typename Way::state_type& state, const typename backend<Exec>::handle_type& handle,
+                          std::type_identity<Composite> composite) {
+  [[maybe_unused]] const typename Way::template many_call<Exec> call(state, handle, "fanin::parallel_reduce_into",
+                                                                     nullptr, composite, 0, false);
+}
+
 template <class Way, range_of_many Range>
 struct many_over<ranks_policy<Way, Range>> {
   using inner = many_over<Range>;
@@ -53,9 +61,25 @@ struct many_over<ranks_policy<Way, Range>> {
     static_assert(!is_refused, "fanin: over NCCL's ranks reducers that tell a place reduce one dimension");
     return !is_refused && inner::template check_functor<F, Composite>();
   }
+  template <class... Reducer>
+  static auto composite_of(const range_type& range, const Reducer&... reducers) {
+    const auto all = composite_in_whole(range, reducers...);
+    if (range.results() == 0) {
+      using object = typename Way::template checked<typename Range::execution_type>;
+      detail::compare_call_of_none<Way, object>(range.state(), range.handle().exec,
+                                                std::type_identity<std::remove_const_t<decltype(all)>>{});
+    }
+    return all;
+  }
+  template <class F>
+  static constexpr auto functor(const range_type& range, const F& f) {
+    return inner::functor(range.range(), f);
+  }
+
+ private:
   /// Of several reduced axes ranks tell each other their bounds where reducers see indices: collective.
   template <class... Reducer>
-  static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
+  static constexpr auto composite_in_whole(const range_type& range, const Reducer&... reducers) {
     constexpr bool sees_indices_of_several = axes::reduced_rank > 1 && (sees_index<Reducer> || ...);
     if constexpr (Way::tells_bounds && sees_indices_of_several) {
       const auto& part = range.range();
@@ -71,10 +95,6 @@ struct many_over<ranks_policy<Way, Range>> {
     } else {
       return inner::composite_of(range.range(), reducers...);
     }
-  }
-  template <class F>
-  static constexpr auto functor(const range_type& range, const F& f) {
-    return inner::functor(range.range(), f);
   }
 };
 
@@ -203,6 +223,9 @@ struct call_of_many_data<ranks_many_data<Way, Data>> {
                                  part_of_many_data<object, Data>{handle, name, form.label, data, 0}, make(reducers...));
         }
       };
+      if (results == 0) {
+        detail::compare_call_of_none<Way, object>(state, handle, std::type_identity<decltype(make(reducers...))>{});
+      }
       // What the backend does not reach its part finds.
       detail::with_destination<on_ranks<Way, object>, result, iterate::right>({&state, handle}, out, extents, results,
                                                                               name, go);

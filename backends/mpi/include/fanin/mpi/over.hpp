@@ -264,13 +264,14 @@ struct over_mpi {
 /// A rank whose part throws (a functor on serial, a kernel that fails, memory that its backend does not reach) takes
 /// part all the same: it throws that, from the call or from get(), the others rank_error. What the call is refused for
 /// before (a null destination) must be alike on all ranks, or the others wait. Throws mpi_error for what MPI says; a
-/// reducer's join() or result() that throws is rank_error where it does, on all ranks if they are given the same. The
-/// async form begins the exchange, or, of a part on a device, a later call over the communicator does, its ready() and
-/// get() among them; exchanges begin in the order of the calls. get() waits for the other ranks, which need not call
-/// theirs yet where they have begun. (So where parts are on devices nothing but Fanin's calls may wait for another
-/// rank's get(); nor of more than gather_up_to ranks, where messages go on from group to group only while the groups'
-/// first ranks are inside of Fanin's calls.) The pending may outlive the communicator and the object; the communicator
-/// outlives what over() gives.
+/// reducer's join() that throws is rank_error where it does, on all ranks if they are given the same, and so is its
+/// result() of many results; of one result it comes as it was thrown, as what g throws does. The async form begins the
+/// exchange, or, of a part on a device, a later call over the communicator does, its ready() and get() among them;
+/// exchanges begin in the order of the calls. get() waits for the other ranks, which need not call theirs yet where
+/// they have begun. (So where parts are on devices nothing but Fanin's calls may wait for another rank's get(); nor of
+/// more than gather_up_to ranks, where messages go on from group to group only while the groups' first ranks are inside
+/// of Fanin's calls.) The pending may outlive the communicator and the object; the communicator outlives what over()
+/// gives.
 ///
 /// Of a range of many results (rows, columns, axes<...>, segments) all ranks have as many, with the same indices, and
 /// each a part of every result's elements: over(comm, axes<0>(md_range(exec, {first, 0}, {last, m}))) are the columns
