@@ -111,6 +111,45 @@ struct total {
 
 }  // namespace theirs
 
+/// Functions of Fanin's names that are called without a namespace, for a type of which Fanin is an associated one.
+namespace matrices {
+
+template <class T>
+struct matrix {};
+const matrix<fanin::value_index<double>> some;
+
+#define FANIN_TEST_OWN(name)                   \
+  template <class M>                           \
+  constexpr int name(const M&) {               \
+    return 1;                                  \
+  }                                            \
+  template <class M, class Other>              \
+  constexpr int name(const M&, const Other&) { \
+    return 2;                                  \
+  }                                            \
+  static_assert(name(some) == 1 && name(some, some) == 2);
+FANIN_TEST_OWN(rows)
+FANIN_TEST_OWN(columns)
+FANIN_TEST_OWN(segments)
+FANIN_TEST_OWN(runs)
+FANIN_TEST_OWN(runs_to)
+FANIN_TEST_OWN(range)
+FANIN_TEST_OWN(md_range)
+FANIN_TEST_OWN(reduce)
+FANIN_TEST_OWN(transform_reduce)
+FANIN_TEST_OWN(parallel_reduce)
+FANIN_TEST_OWN(parallel_for)
+FANIN_TEST_OWN(finished)
+FANIN_TEST_OWN(exact_dot)
+FANIN_TEST_OWN(merge)
+template <int Axis, class M>
+constexpr int axes(const M&) {
+  return Axis;
+}
+static_assert(axes<3>(some) == 3);
+
+}  // namespace matrices
+
 template <>
 struct fanin::ordering<theirs::value> {
   static constexpr theirs::value lowest() { return {-1e300}; }

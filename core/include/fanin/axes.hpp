@@ -308,19 +308,20 @@ constexpr void check_axes_of() {
                 "give a fanin::view");
 }
 }  // namespace detail
-template <std::size_t... Axis, class X>
-  requires(!detail::array<X>)
-void axes(const X&) {
+// An application's own rows(m), of one argument and found beside these, is the better one: Others.
+template <std::size_t... Axis, class X, class... Others>
+  requires(!detail::array<X> && sizeof...(Others) == 0)
+void axes(const X&, const Others&...) {
   detail::check_axes_of<X>();
 }
-template <class X>
-  requires(!detail::array<X>)
-void rows(const X&) {
+template <class X, class... Others>
+  requires(!detail::array<X> && sizeof...(Others) == 0)
+void rows(const X&, const Others&...) {
   detail::check_axes_of<X>();
 }
-template <class X>
-  requires(!detail::array<X>)
-void columns(const X&) {
+template <class X, class... Others>
+  requires(!detail::array<X> && sizeof...(Others) == 0)
+void columns(const X&, const Others&...) {
   detail::check_axes_of<X>();
 }
 

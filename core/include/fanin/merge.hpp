@@ -50,17 +50,17 @@ FANIN_FUNCTION constexpr void merge_one(reducer_result_t<R>& into, const reducer
 ///
 /// A reducer of one's own may have merge(result_type&, const result_type&); without it its results are joined, if it
 /// has no result(). Results that are no accumulators any more are refused by the compiler, in words.
-template <class... Reducer>
-FANIN_FUNCTION constexpr void merge(typename detail::composite<Reducer...>::result_type& into,
-                                    const typename detail::composite<Reducer...>::result_type& from,
-                                    const Reducer&... reducers) {
-  if constexpr (sizeof...(Reducer) == 1) {
-    (detail::merge_one(into, from, reducers), ...);
+template <class Reducer, class... More>
+FANIN_FUNCTION constexpr void merge(typename detail::composite<Reducer, More...>::result_type& into,
+                                    const typename detail::composite<Reducer, More...>::result_type& from,
+                                    const Reducer& reducer, const More&... more) {
+  if constexpr (sizeof...(More) == 0) {
+    detail::merge_one(into, from, reducer);
   } else {
-    const tuple<Reducer...> all{reducers...};
+    const tuple<Reducer, More...> all{reducer, more...};
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (detail::merge_one(get<I>(into), get<I>(from), get<I>(all)), ...);
-    }(std::index_sequence_for<Reducer...>{});
+    }(std::index_sequence_for<Reducer, More...>{});
   }
 }
 

@@ -135,9 +135,9 @@ auto runs(const X& xs, const Keys& keys) {
         detail::data_of(xs), size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), size);
   }
 }
-template <class First, class Beside>
-  requires(!detail::array_beside_range_or_array<First, Beside>)
-void runs(const First&, const Beside&) {
+template <class First, class Beside, class... Others>  // an application's own is the better one
+  requires(!detail::array_beside_range_or_array<First, Beside> && sizeof...(Others) == 0)
+void runs(const First&, const Beside&, const Others&...) {
   detail::check_array_beside<First, Beside>();
 }
 

@@ -188,9 +188,9 @@ auto segments(const X& xs, const Offsets& offsets) {
   return segments_data<detail::element_t<X>, offset, !detail::is_row_major<X>>(
       detail::data_of(xs), size, size == 0 ? 1 : detail::strides_of<1>(xs)[0], all.data(), std::ssize(all) - 1);
 }
-template <class First, class Beside>
-  requires(!detail::array_beside_range_or_array<First, Beside>)
-void segments(const First&, const Beside&) {
+template <class First, class Beside, class... Others>  // an application's own is the better one
+  requires(!detail::array_beside_range_or_array<First, Beside> && sizeof...(Others) == 0)
+void segments(const First&, const Beside&, const Others&...) {
   detail::check_array_beside<First, Beside>();
 }
 
