@@ -11,7 +11,7 @@ synthetic arrays over a range of sizes, then on two elevation grids from matplot
 table, and writes JSON, a page (HTML) and plots (PNG, SVG) to build/results/<preset>.
 
   --preset NAME   host: serial, Kokkos Serial and OpenMP, std::reduce
-                  cuda: also the CUDA strategies, Kokkos CUDA, CUB, Thrust
+                  cuda: also the CUDA strategies, Kokkos CUDA, CUB, Thrust, cuBLAS
                   Default: cuda where a GPU and nvcc are, host elsewhere.
   --quick         fewer sizes and repetitions (a minute)
   --list          what fanin-perf knows, and nothing else

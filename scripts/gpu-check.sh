@@ -11,10 +11,10 @@ Everything that needs a GPU, on the first one of this machine, in stages:
              after the other and, where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
   sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every row
              with every grid stage, over calls with many results and over what is precompiled; memcheck over what two
-             GPUs hand each other, too
+             ranks on one GPU hand each other, too
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED
-  perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json, and against that file where there is
-             one for this GPU and host; something that is slower fails
+  perf       fanin-perf with the selection of perf/results/<gpu>/one_pass.json from 2^10 on, and against that file
+             where there is one for this GPU and host; something that is slower fails
 
 Installs what is missing and builds the preset cuda first.
 

@@ -18,7 +18,8 @@ class error : public std::runtime_error {
 
 /// An argument that can be seen to be wrong before anything is launched: a null pointer with n > 0, a negative or
 /// overflowing extent, spans of different lengths, a host pointer where the backend needs its own memory, an illegal
-/// block size. Nothing was launched, nothing was written.
+/// block size. Nothing was launched, nothing was written, but for what shows only then: more runs than there is room
+/// for, and messages of ranks of 2^31 bytes and more.
 class invalid_argument : public error {
  public:
   using error::error;

@@ -101,9 +101,9 @@ using execution_of_many = typename many_over<Range>::execution_type;
 
 }  // namespace detail
 
-/// The same for a range of many results (fanin::rows, columns, axes<...>): out[k] is that of the k-th row of the range,
-/// and out has room for all of them. It may not lie in memory that f reads. Where there are no results, nothing is
-/// written, and out may be null.
+/// The same for a range of many results (fanin::rows, columns, axes<...>, segments): out[k] is that of the k-th row of
+/// the range, and out has room for all of them. It may not lie in memory that f reads. Where there are no results,
+/// nothing is written, and out may be null.
 template <detail::range_of_many Range, class F, class... Reducer>
 void parallel_reduce_into(detail::call_label label, detail::one_of_many_t<Range, Reducer...>* out, const Range& range,
                           const F& f, const Reducer&... reducers) {

@@ -46,7 +46,7 @@ struct sent_number {
    public:
     FANIN_FUNCTION joined_type() {}  // leaves what is not used as it is
 
-    /// Up to 2^20 ranks'. Gives how many words they were.
+    /// Up to 2^20 ranks', of which peers are far. Gives how many words they were.
     FANIN_FUNCTION int add(const std::uint32_t* words) {
       if ((words[0] & are_limbs) == 0) return as_accumulator().add_packed(words);
       Limbs more;

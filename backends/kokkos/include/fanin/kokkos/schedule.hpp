@@ -27,8 +27,9 @@ enum class schedule {
   dynamic,  ///< each thread the next chunk when it is done with one: where they do not
 };
 
-/// How calls on a fanin::kokkos go over their indices. It means something on host spaces, for what calls a functor of
-/// one result (over range and md_range, and transform_reduce); everything else takes it and goes on as without.
+/// How calls on a fanin::kokkos go over their indices. It means something on host spaces, for what goes by index to one
+/// result (functors over range and md_range, transform_reduce, views with gaps between elements) and for parallel_for;
+/// everything else takes it and goes on as without.
 struct kokkos_tuning {
   fanin::schedule schedule = fanin::schedule::fixed;
   /// Of a dynamic schedule, how many indices a thread takes at once. 0: a 1024th of them. Reductions raise it to a

@@ -291,14 +291,15 @@ auto over(const mpi& comm, const Range& range) {
 }
 
 /// The same of data: reduce(exec, over(comm, xs), reducers...), transform_reduce(exec, over(comm, xs), over(comm, ys),
-/// f, reducers...), their _into and _async forms, exact_dot and exact_norm2_squared. xs is an array or a view of the
-/// backend's memory, of any length on each rank; of several arrays those of a rank have one shape, and all go over one
-/// communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of them or alike,
-/// or, without it, from the number of elements that the ranks before this one have, which ranks tell each other where a
-/// reducer folds indices; in 2 dimensions and more they count in the order of C's arrays, and built-in reducers that
-/// tell a place are refused. A part that is no array, or whose last index is 2^63 - 1 or more, throws invalid_argument,
-/// as a part does. The elements outlive the call, and of an _async form on a device get(); a view itself is copied. On
-/// fanin::cuda a unit that no CUDA compiler reads has what is precompiled, but for reducers that fold indices.
+/// f, reducers...), their _into and _async forms, exact_dot, exact_norm2_squared and their _into forms. xs is an array
+/// or a view of the backend's memory, of any length on each rank; of several arrays those of a rank have one shape, and
+/// all go over one communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of
+/// them or alike, or, without it, from the number of elements that the ranks before this one have, which ranks tell
+/// each other where a reducer folds indices; in 2 dimensions and more they count in the order of C's arrays, and
+/// built-in reducers that tell a place are refused. A part that is no array, or whose last index is 2^63 - 1 or more,
+/// throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device get(); a
+/// view itself is copied. On fanin::cuda a unit that no CUDA compiler reads has what is precompiled, but for reducers
+/// that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };

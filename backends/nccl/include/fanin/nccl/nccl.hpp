@@ -91,7 +91,9 @@ class nccl {
   bool is_one_launch() const noexcept;
 
   /// Throws what has gone wrong since and has not been told: rank_error where a part of another rank failed in an _into
-  /// form that has run, whose destination it left as it was; nccl_error for NCCL's asynchronous errors. Does not wait.
+  /// form that has run, whose destination it left as it was; nccl_error for NCCL's asynchronous errors, and where
+  /// in an _into form of one launch a rank did not come within nccl_options::patience, which gives the communicator up;
+  /// state_error when it has been given up. Does not wait.
   void check() const;
 
  private:

@@ -280,9 +280,9 @@ auto over(const nccl& comm, const Range& range) {
 }
 
 /// The same of data: reduce(gpu, over(comm, xs), reducers...), transform_reduce(gpu, over(comm, xs), over(comm, ys), f,
-/// reducers...), their _into and _async forms, and exact_dot and exact_norm2_squared. xs is an array or a view of
-/// device memory, of any length on each rank. Where a reducer folds indices, of arrays of one dimension, they count
-/// from `first`, which then all ranks give. The elements live until the work is done; a view itself is copied.
+/// reducers...), their _into and _async forms, exact_dot, exact_norm2_squared and their _into forms. xs is an array or
+/// a view of device memory, of any length on each rank. Where a reducer folds indices, of arrays of one dimension, they
+/// count from `first`, which then all ranks give. The elements live until the work is done; a view itself is copied.
 template <detail::array X>
 auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
