@@ -276,8 +276,8 @@ TEST(plans, of_segments_of_arrays) {
 /// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.
 TEST(plans, of_segments_of_known_lengths) {
   using fanin::detail::segments_known;
-  const auto launches = [](std::int64_t n, std::int64_t mean, bool is_guess = false) {
-    return fanin::detail::go_in_one_launch(segments_known{n, mean, is_guess}, 500) ? 1 : 2;
+  const auto launches = [](std::int64_t n, std::int64_t mean, bool is_guess = false, bool may_have_block_each = false) {
+    return fanin::detail::go_in_one_launch(segments_known{n, mean, is_guess}, 500, may_have_block_each) ? 1 : 2;
   };
   EXPECT_EQ(launches(2'000, 512), 1);
   EXPECT_EQ(launches(2'001, 512), 2);
@@ -285,6 +285,10 @@ TEST(plans, of_segments_of_known_lengths) {
   EXPECT_EQ(launches(4'001, 4'096), 2);
   EXPECT_EQ(launches(131'072, 4'097), 1);
   EXPECT_EQ(launches(131'073, 4'097), 2);
+  EXPECT_EQ(launches(4'000, 4'097, false, true), 1);
+  EXPECT_EQ(launches(4'001, 4'097, false, true), 2);
+  EXPECT_EQ(launches(4'001, 16'384, false, true), 2);
+  EXPECT_EQ(launches(4'001, 16'385, false, true), 1);
   EXPECT_EQ(launches(1'000, 2'048, true), 1);
   EXPECT_EQ(launches(1'001, 2'048, true), 2);
   const auto warps = [](std::int64_t n, std::int64_t mean, bool is_guess = false, unsigned least = 1) {

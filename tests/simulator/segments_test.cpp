@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch.cuh>
 
@@ -17,8 +19,9 @@
 namespace fanin_test {
 namespace {
 
-/// Both launches over segments, with a list of so many pieces, and so many segments a warp.
-template <class Result = double, class All, class Composite>
+/// Both launches over segments, with a list of so many pieces, and so many segments a warp; IsBlockEach: by blocks of
+/// which each has one.
+template <bool IsBlockEach = false, class Result = double, class All, class Composite>
 std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
                                          std::uint32_t capacity, unsigned log_rows = 1) {
   namespace detail = fanin::detail;
@@ -29,18 +32,26 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
   unsigned count = 0;
   unsigned ticket = 7;
   const detail::results_in_order<Result> put{out.data()};
-  const detail::segments_list<accumulator> list{&count, &ticket, pieces.data(), partials.data(), capacity};
+  const detail::segments_list<accumulator> list{
+      &count,          &ticket,  pieces.data(),
+      partials.data(), capacity, IsBlockEach ? detail::least_piece_of_segment : detail::segment_of_warp};
   cudaLaunchConfig_t config{};
-  config.gridDim.x = 3;
+  config.gridDim.x = IsBlockEach ? static_cast<unsigned>(all.results) : 3;
   config.blockDim.x = detail::threads_of_segments;
-  config.dynamicSmemBytes = detail::warp_size * sizeof(accumulator);
+  config.dynamicSmemBytes = IsBlockEach ? detail::bytes_of_team<accumulator> : detail::warp_size * sizeof(accumulator);
   config.stream = gpu.stream();
   const auto launch = [&](const void* kernel, std::vector<void*> arguments) {
     EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
   };
   using put_type = detail::results_in_order<Result>;
-  launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
-         {detail::argument(all), detail::argument(c), detail::argument(put), &log_rows, detail::argument(list)});
+  if constexpr (IsBlockEach) {
+    launch(detail::kernel_pointer(&detail::segments_by_block_each_kernel<All, Composite, put_type>),
+           {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
+    config.gridDim.x = 3;
+  } else {
+    launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
+           {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list), &log_rows});
+  }
   launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
          {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
   gpu.synchronize();
@@ -116,6 +127,8 @@ TEST(segments, bits_do_not_depend_on_launches) {
     if (share.log_warps != 3) continue;
     EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), in_two) << "a block each, up to " << share.most;
   }
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 1'000), in_two) << "a block each in two";
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 3), in_two) << "a block each in two, without room";
 }
 
 /// A thread's elements are as far apart in a segment of an array that is contiguous as where it is told the distance;
@@ -139,8 +152,9 @@ void expect_bits_of_strided() {
   const auto expect_same = [&]<class Reducer>(const Reducer& reducer) {
     const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
         fanin::detail::md_shape<1, fanin::iterate::right>{}, reducer);
-    const auto of_strided = reduce_with_room_for<T>(gpu, strided, c, 1'000);
-    EXPECT_EQ(reduce_with_room_for<T>(gpu, contiguous, c, 1'000), of_strided);
+    const auto of_strided = reduce_with_room_for<false, T>(gpu, strided, c, 1'000);
+    EXPECT_EQ((reduce_with_room_for<false, T>(gpu, contiguous, c, 1'000)), of_strided);
+    EXPECT_EQ((reduce_with_room_for<true, T>(gpu, contiguous, c, 1'000)), of_strided);
     for (const drawn_share& share : {drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 1'000'000, 2}}) {
       EXPECT_EQ((reduce_in_one_launch<false, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
       EXPECT_EQ((reduce_in_one_launch<true, T>(gpu, contiguous, c, share)), of_strided) << "up to " << share.most;
@@ -155,33 +169,59 @@ TEST(segments, bits_of_contiguous_are_those_of_strided) {
 }
 
 /// Of calls: more segments of an array than blocks work at once, as long as a warp's on the average, have a block each,
-/// and the bits of f(s, k).
+/// and the bits of f(s, k); in two launches where there are eight times as many.
 TEST(segments, a_block_each_in_calls) {
   simulator::schedule how(5);
   how.multiprocessors = 1;
   simulator::begin(how);
   const fanin::cuda gpu;
-  std::vector<std::int64_t> lengths(12, 2'900);
-  lengths[0] = 0;
-  lengths[5] = 100;
-  lengths[7] = 22'000;  // more than a piece
-  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
-  std::vector<float> x(static_cast<std::size_t>(offsets.back()));
-  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k) >> 40) * 0x1p-8F;
-  std::vector<float> expected(lengths.size());
-  fanin::parallel_reduce_into(
-      expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
-      fanin::sum<float>{});
-  gpu.synchronize();
-  const auto segments = fanin::segments(x, offsets);
-  std::vector<float> sums(lengths.size());
-  fanin::reduce_into(sums, gpu, segments, fanin::sum<float>{});
-  gpu.synchronize();
-  EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");  // of 4016 on the average; else they go by warps
-  EXPECT_EQ(sums, expected);
-  std::vector<float> later(lengths.size());
-  fanin::reduce_async(later, gpu, segments, fanin::sum<float>{}).get();
-  EXPECT_EQ(later, expected);
+  for (const auto& [n, launches] : {std::pair(12, 1), std::pair(70, 2)}) {
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(n), 4'000);
+    lengths[0] = 0;
+    lengths[5] = 100;
+    lengths[7] = 22'000;  // more than a piece
+    const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 3);
+    std::vector<float> x(static_cast<std::size_t>(offsets.back()));
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k) >> 40) * 0x1p-8F;
+    std::vector<float> expected(lengths.size());
+    fanin::parallel_reduce_into(
+        expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
+        fanin::sum<float>{});
+    gpu.synchronize();
+    const auto segments = fanin::segments(x, offsets);
+    std::vector<float> sums(lengths.size());
+    fanin::reduce_into(sums, gpu, segments, fanin::sum<float>{});
+    gpu.synchronize();
+    EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
+    EXPECT_EQ(gpu.last_launch().launches, launches);
+    EXPECT_EQ(sums, expected);
+    std::vector<float> later(lengths.size());
+    fanin::reduce_async(later, gpu, segments, fanin::sum<float>{}).get();
+    EXPECT_EQ(later, expected);
+  }
+}
+
+/// What a block each has is read behind the call that writes it, though grids begin early.
+TEST(segments, a_block_each_waits_for_the_call_before) {
+  constexpr std::int64_t n = 45;
+  const std::vector<std::int64_t> offsets =
+      offsets_of<std::int64_t>(std::vector<std::int64_t>(static_cast<std::size_t>(n), 3'600), 0);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    simulator::schedule how(seed);
+    how.multiprocessors = 1;
+    simulator::begin(how);
+    const fanin::cuda gpu;
+    std::vector<float> written(static_cast<std::size_t>(offsets.back()));
+    std::vector<float> sums(static_cast<std::size_t>(n));
+    fanin::parallel_reduce_into(
+        written.data(), fanin::rows(gpu, offsets.back(), 1), [](std::int64_t, std::int64_t) { return 1.F; },
+        fanin::sum<float>{});
+    fanin::reduce_into(sums, gpu, fanin::segments(written, offsets), fanin::sum<float>{});
+    gpu.synchronize();
+    EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
+    EXPECT_EQ(gpu.last_launch().launches, 2);
+    EXPECT_EQ(sums, std::vector<float>(sums.size(), 3'600)) << "seed " << seed;
+  }
 }
 
 /// Long segments that found no room in the list have the bits of those that did.
@@ -249,8 +289,8 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
   for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
     const new_device drawn;
     const fanin::cuda gpu;
-    const std::vector<T> got = reduce_with_room_for<T>(gpu, all, c, 1'000, log_rows);
-    const std::vector<T> got_of_data = reduce_with_room_for<T>(gpu, of_data, c, 1'000, log_rows);
+    const std::vector<T> got = reduce_with_room_for<false, T>(gpu, all, c, 1'000, log_rows);
+    const std::vector<T> got_of_data = reduce_with_room_for<false, T>(gpu, of_data, c, 1'000, log_rows);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       if (lengths[s] > 4'096) continue;  // pieces
       EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", 2^" << log_rows << " a warp";

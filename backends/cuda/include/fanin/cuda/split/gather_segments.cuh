@@ -47,6 +47,23 @@ inline constexpr bool is_of_contiguous =
     gives_elements<typename Row::functor_type> && words_of<typename Row::functor_type> == 1 &&
     is_of_one_array<index_source<Row>, Composite>;
 
+/// As gather_apart below, of up to Units elements, and one at least. What is not there is asked for where the first is:
+/// so of few they are asked for apart (H200, 65,536 segments of 4200 floats 243 us instead of 260).
+template <int Units, int Step, class T, class Composite>
+__device__ void gather_last(const T* from, std::int64_t index, int left, const Composite& c,
+                            typename Composite::state_type& state) {
+  T value[Units];
+  int rows = 0;
+#pragma unroll
+  for (int k = 0; k < Units; ++k) {
+    const bool is_there = k * Step < left;
+    value[k] = from[is_there ? k * Step : 0];
+    rows += is_there ? 1 : 0;
+  }
+  all_loads_first();
+  c.fold_batch(state, tile_batch<Units, 1, T>{value, index, Step, rows});
+}
+
 /// What a thread gathers of such an array: elements 0, Step, 2 * Step, ... of `left` from `from` on, of which the first
 /// is number `index`. A distance that is known where code is compiled is part of a load, so that a round takes no
 /// registers but those of one address and of what comes, and ptxas need not fold between loads to save some. What is
@@ -64,15 +81,12 @@ __device__ void gather_apart(const T* from, std::int64_t index, int left, const 
     c.fold_batch(state, tile_batch<Units, 1, T>{value, index, Step});
   }
   if (left <= 0) return;
-  int rows = 0;
-#pragma unroll
-  for (int k = 0; k < Units; ++k) {
-    const bool is_there = k * Step < left;
-    value[k] = from[is_there ? k * Step : 0];
-    rows += is_there ? 1 : 0;
+  constexpr int few = Units / 4;
+  if (left <= few * Step) {
+    gather_last<few, Step>(from, index, left, c, state);
+  } else {
+    gather_last<Units, Step>(from, index, left, c, state);
   }
-  all_loads_first();
-  c.fold_batch(state, tile_batch<Units, 1, T>{value, index, Step, rows});
 }
 
 /// What a thread gathers of its piece or part, elements mine, mine + Step, ... of those below until, numbered from 0:

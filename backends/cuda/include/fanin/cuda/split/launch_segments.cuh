@@ -21,6 +21,7 @@ struct by_warps;
 struct by_pieces;
 struct by_shares;
 struct by_blocks_each;
+struct by_blocks_each_and_list;
 
 /// Where there are more, each long segment is one block's.
 template <class Accumulator>
@@ -45,13 +46,16 @@ segments_known known_of(const All& all) {
 /// not to be waited for, nor to keep others waiting.
 inline std::int64_t most_shared_last(std::int64_t at_once) { return 2 * at_once; }
 
-/// Whether one launch, of `at_once` blocks that work at once, is worth it. (H200, us, floats, one launch and two: 2048
-/// segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024 7.2, 7.5; 4194 by a power law 13.2, 15.3; 16,400 of
-/// 8192 122, 142; 32,768 of 16,384 472, 510; by a power law, of 8000 on the average, 353, 288.)
-inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once) {
+/// Whether one launch, of `at_once` blocks that work at once, is worth it; where not, a block may have each of them or
+/// not. (H200, us, floats, one launch and two: 2048 segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024
+/// 7.2, 7.5; 4194 by a power law 13.2, 15.3; by a block each 2048 of 4096 9.9, 10.6; 4096 of 4200 19.5, 19.0; 8192
+/// of 4200 38.3, 33.9; 8000 by a power law, of 8000 on the average, 87, 74; else 16,400 of 8192 122, 142; 32,768 of
+/// 16,384 472, 510.)
+inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once, bool may_have_block_each) {
   if (known.is_guess) return known.results <= most_shared_last(at_once);
   constexpr std::int64_t many = 131'072;
-  if (known.mean > segment_of_warp) return known.results <= many;
+  const bool is_of_a_piece = may_have_block_each && known.mean <= least_piece_of_segment;
+  if (known.mean > segment_of_warp && !is_of_a_piece) return known.results <= many;
   return known.results <= at_once * warps_of_segments / (known.mean > part_of_segment ? 1 : 2);
 }
 
@@ -126,11 +130,9 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
   session.record(plan.launch);
 }
 
-/// Two launches, of which the second has little to do where no segment is long.
+/// Of two launches the first one's, where warps have segments, 1 << log_rows of them at once.
 template <class Put, class All, class Composite>
-void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
-                           const Composite& c) {
-  using accumulator = typename Composite::accumulator_type;
+cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, std::int64_t results, unsigned& log_rows) {
   cuda_plan plan;
   plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
@@ -143,11 +145,39 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   // idle, 2^26 doubles in those of 4096 139 instead of 127.)
   constexpr std::int64_t warps = warps_of_segments;
   const auto of_warp = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(all.results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
-  const auto log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
+      std::clamp<std::int64_t>(results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
+  log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
   // More blocks than work at once, for lengths that differ: 2^26 floats in segments of 0 to 64, 127 us instead of 149.
   constexpr std::int64_t rounds = 4;
-  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, ((all.results - 1) / warps >> log_rows) + 1));
+  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, ((results - 1) / warps >> log_rows) + 1));
+  return plan;
+}
+
+/// Of two launches the first one's, where each segment has a block. (An array of more than a grid has blocks, each of
+/// 3585 elements, fits no memory.)
+template <class Put, class All, class Composite>
+cuda_plan plan_of_blocks_each(cuda_session& session, const cuda_tuning& tuning, std::int64_t results) {
+  cuda_plan plan;
+  plan.kernel = kernel_pointer(&segments_by_block_each_kernel<All, Composite, Put>);
+  plan.launch.strategy = "segments by blocks";
+  plan.launch.block_size = threads_of_segments;
+  plan.launch.shared_bytes = bytes_of_team<typename Composite::accumulator_type>;
+  plan = complete_plan<Composite, by_blocks_each_and_list, All, Put>(session, tuning, plan);
+  plan.launch.grid_size = static_cast<int>(results);
+  return plan;
+}
+
+/// Two launches, of which the second has little to do where no segment is long.
+template <class Put, class All, class Composite>
+void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
+                           const Composite& c, bool has_block_each) {
+  using accumulator = typename Composite::accumulator_type;
+  unsigned log_rows = 0;
+  cuda_plan plan;
+  if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
+    if (has_block_each) plan = plan_of_blocks_each<Put, All, Composite>(session, tuning, all.results);
+  }
+  if (!has_block_each) plan = plan_of_warps<Put, All, Composite>(session, tuning, all.results, log_rows);
 
   cuda_plan of_long = plan;
   of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
@@ -160,12 +190,14 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   const std::size_t bytes_before = round_up(sizeof(segment_piece) * (list.capacity + std::size_t{1}));
   const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
   const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
+  list.of_first = has_block_each ? least_piece_of_segment : segment_of_warp;
   list.count = memory.counter;
   list.ticket = static_cast<unsigned*>(memory.partials);
   list.pieces = static_cast<segment_piece*>(memory.partials) + 1;
   list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
 
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_rows), argument(list)};
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(list),
+                       argument(log_rows)};  // or but the last
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
   try {
@@ -188,13 +220,15 @@ void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put&
   plan = complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
   const segments_known known = known_of(all);
   const std::int64_t at_once = plan.largest_grid;
-  if (!go_in_one_launch(known, at_once)) {
-    split_listed_segments(session, tuning, put, all, c);
+  constexpr bool may_have_block_each = is_of_contiguous<segment_row<const All&>, Composite>;
+  const bool block_each = may_have_block_each && has_block_each(known, at_once);
+  if (!go_in_one_launch(known, at_once, may_have_block_each)) {
+    split_listed_segments(session, tuning, put, all, c, block_each);
     return;
   }
   unsigned log_warps = log_warps_of(known, at_once, least_log_warps<typename Composite::accumulator_type>);
-  if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
-    if (has_block_each(known, at_once)) {
+  if constexpr (may_have_block_each) {
+    if (block_each) {
       log_warps = log_warps_of_block;
       plan.kernel = kernel_pointer(&segments_by_blocks_kernel<true, All, Composite, Put>);
       plan = complete_plan<Composite, by_shares, by_blocks_each, All, Put>(session, tuning, plan);

@@ -47,6 +47,7 @@ struct segments_list {
   segment_piece* pieces;
   Accumulator* partials;
   unsigned capacity;
+  std::int64_t of_first;  ///< up to how many elements of a segment the first launch does
 };
 
 /// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).
@@ -133,7 +134,7 @@ inline constexpr int blocks_of_segments = [] {
   if constexpr (can_be_staged<value_in_segments<All>>) {
     const bool is_of_words = sizeof(value_in_segments<All>) == 8 && sizeof(typename Composite::accumulator_type) == 8;
     constexpr bool is_strided = gives_elements<f> && words_of<f> > 1 && sizeof(value_in_segments<All>) <= sizeof(float);
-    return is_strided                                              ? most_blocks_of_segments
+    return is_strided                                              ? std::min(6, most_blocks_of_segments)
            : asks_for_segment<f> && words_of<f> > 1 && is_of_words ? std::min(5, most_blocks_of_segments)
                                                                    : 0;
   } else {
@@ -147,8 +148,8 @@ inline constexpr segment_classes classes_of_segments =
 
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, Composite>)
-    segments_by_warps_kernel(const All all, const Composite c, const Put put, unsigned log_rows,
-                             const segments_list<typename Composite::accumulator_type> list) {
+    segments_by_warps_kernel(const All all, const Composite c, const Put put,
+                             const segments_list<typename Composite::accumulator_type> list, unsigned log_rows) {
   wait_for_grid_before();
   using value = value_in_segments<All>;
   constexpr bool is_staged = can_be_staged<value>;
@@ -268,13 +269,13 @@ __device__ void reduce_piece_by_piece(const Row& segment, const Composite& c, co
 
 /// The same where there are more than the list has room for: a segment a block, piece by piece.
 template <class All, class Composite, class Put>
-__device__ void reduce_long_segments(const All& all, const Composite& c, const Put& put,
+__device__ void reduce_long_segments(const All& all, const Composite& c, const Put& put, std::int64_t of_first,
                                      std::uint32_t (&long_ones)[threads_of_segments / warp_size]) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * blockDim.x; base < all.results; base += step) {
     const std::int64_t mine = base + threadIdx.x;
-    const std::uint32_t of_warp = lanes_where(
-        mine < all.results && all.row(all.place(mine < all.results ? mine : base)).count() > segment_of_warp);
+    const std::uint32_t of_warp =
+        lanes_where(mine < all.results && all.row(all.place(mine < all.results ? mine : base)).count() > of_first);
     if (threadIdx.x % warp_size == 0) long_ones[threadIdx.x / warp_size] = of_warp;
     __syncthreads();
     for (unsigned at = 0; at < blockDim.x; ++at) {
@@ -306,7 +307,7 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Co
   if (count <= list.capacity) {
     reduce_listed_segments(all, c, put, list, count, block.is_last);
   } else {
-    reduce_long_segments(all, c, put, block.long_ones);
+    reduce_long_segments(all, c, put, list.of_first, block.long_ones);
   }
   if (threadIdx.x == 0) {
     draw_ticket(list.ticket, gridDim.x, block.is_last);

@@ -14,8 +14,9 @@
 #include <fanin/device/sums_before.cuh>
 #include <fanin/device/warp.cuh>
 
-/// Segments in one launch, where they are few or long: a team of a block's warps for each, but for longest ones, whose
-/// pieces other blocks count, all of them, and share. The bits are those of segments.cuh.
+/// Segments that blocks take. In one launch, where they are few or long: a team of a block's warps for each, but for
+/// longest ones, whose pieces other blocks count, all of them, and share. And many of an array in two, as in
+/// segments.cuh, of which the first has a block for each. The bits are those of segments.cuh.
 namespace fanin::detail {
 
 inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
@@ -41,8 +42,10 @@ inline constexpr unsigned least_log_warps = sizeof(Accumulator) <= 16   ? 1
                                             : sizeof(Accumulator) <= 32 ? 2
                                                                         : 3;
 template <class Accumulator>
+inline constexpr std::size_t bytes_of_team = parts_of_segment * warp_size * sizeof(Accumulator);
+template <class Accumulator>
 inline constexpr std::size_t bytes_of_teams =
-    (warps_of_segments >> least_log_warps<Accumulator>)*parts_of_segment * warp_size * sizeof(Accumulator);
+    (warps_of_segments >> least_log_warps<Accumulator>)*bytes_of_team<Accumulator>;
 
 /// By a warp, of which each lane has the same segment, one that a warp can do.
 template <class Row, class Composite, class Put>
@@ -210,6 +213,31 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_shares<IsBlock
     } else {
       reduce_by_teams(segment, has_one, share.log_warps, c, put);
     }
+  }
+}
+
+/// How many blocks of a multiprocessor such ones are to have room for. Of floats 8 with 32 registers each: between a
+/// round's loads ptxas folds, but 13 of 16 come first (H200, 16,384 segments of 4097 floats 62 us; with 6 blocks 64).
+/// Of what has 8 bytes it folds earlier then (16,384 segments of 4096 doubles 133 us, with 6 blocks 120).
+template <class Accumulator>
+inline constexpr int blocks_of_listing = std::min(sizeof(Accumulator) <= 4 ? 8 : 6, most_blocks_of_segments);
+
+/// The first of two launches over many segments of a contiguous array that are mostly of one piece: a block each. What
+/// has several pieces is listed for the second, so that this kernel has code, and registers, for nothing else.
+template <class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments, blocks_of_listing<typename Composite::accumulator_type>)
+    segments_by_block_each_kernel(const All all, const Composite c, const Put put,
+                                  const segments_list<typename Composite::accumulator_type> list) {
+  wait_for_grid_before();
+  if (blockIdx.x == 0 && threadIdx.x == 0) *list.ticket = 0;
+  const auto segment = all.row(all.place(blockIdx.x));
+  const std::int64_t count = segment.count();
+  if (count > least_piece_of_segment) {
+    if (threadIdx.x < warp_size) list_pieces(list, segment);
+  } else if (count > segment_of_warp) {
+    reduce_one_piece(segment, c, put);
+  } else {
+    reduce_by_teams(segment, true, log_warps_of_block, c, put);
   }
 }
 
