@@ -6,6 +6,7 @@
 
 #include <fanin/exact_sum.hpp>
 #include <fanin/runs.hpp>
+#include <fanin/segments.hpp>
 
 #include "cuda/block_stages.hpp"
 #include "cuda/catalogue_support.hpp"
@@ -184,6 +185,39 @@ TEST_F(cuda_sanitizer, runs) {
     };
     reduce(fanin::sum<double>{});
     reduce(fanin::exact_sum<double>{});
+  }
+}
+
+/// Of an array, a block each where that is one launch and where it is two, of which the second has some that are long.
+TEST_F(cuda_sanitizer, segments) {
+  fanin::cuda gpu;
+  int multiprocessors = 0;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+  for (const int launches : {1, 2}) {
+    const int n = (launches == 1 ? 8 : 36) * multiprocessors;
+    std::vector<std::int64_t> offsets{0};
+    for (int s = 0; s < n; ++s) {
+      const int some[] = {4'000, 4'097, 0, 4'800, 3'585, 20'000, 5'121, 100};
+      offsets.push_back(offsets.back() + some[s % 8]);
+    }
+    std::vector<float> host(static_cast<std::size_t>(offsets.back()));
+    for (std::size_t k = 0; k < host.size(); ++k) host[k] = static_cast<float>(k % 5);
+    std::vector<float> expected;
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      float sum = 0;  // of small numbers, exactly
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum += static_cast<float>(k % 5);
+      expected.push_back(sum);
+    }
+    const placed<float, fanin::cuda> x(gpu, host, 1);
+    const placed<std::int64_t, fanin::cuda> there(gpu, offsets);
+    fanin::buffer<float, fanin::cuda> sums(gpu, expected.size());
+    fanin::reduce_into(sums.span(), gpu, fanin::segments(x.span(), there.span()), fanin::sum<float>{});
+    gpu.synchronize();
+    EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
+    EXPECT_EQ(gpu.last_launch().launches, launches);
+    std::vector<float> got(expected.size());
+    sums.copy_to(got);
+    EXPECT_EQ(got, expected);
   }
 }
 
