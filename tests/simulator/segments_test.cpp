@@ -8,6 +8,7 @@
 #include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch.cuh>
+#include <fanin/view.hpp>
 
 #include "cuda/segment_lanes.hpp"
 #include "simulator/simulated.hpp"
@@ -137,7 +138,7 @@ template <class T>
 void expect_bits_of_strided() {
   std::vector<std::int64_t> lengths{200'000, 20'000, 8'192 + 100, 6'000, 16'384};
   for (const std::int64_t whole : {512, 1'024, 4'096, 8'192, 12'288, 16'384, 32'768}) {
-    for (const std::int64_t more : {-257, -32, -1, 0, 1, 31, 256}) lengths.push_back(whole + more);
+    for (const std::int64_t more : {-257, -32, -1, 0, 1, 31, 70, 140, 256, 600, 1'100}) lengths.push_back(whole + more);
   }
   const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 1);
   std::vector<T> x(static_cast<std::size_t>(offsets.back()));
@@ -201,7 +202,7 @@ TEST(segments, a_block_each_in_calls) {
   }
 }
 
-/// What a block each has is read behind the call that writes it, though grids begin early.
+/// What a block each has is read behind the call that writes it, the first elements last, though grids begin early.
 TEST(segments, a_block_each_waits_for_the_call_before) {
   constexpr std::int64_t n = 45;
   const std::vector<std::int64_t> offsets =
@@ -213,14 +214,17 @@ TEST(segments, a_block_each_waits_for_the_call_before) {
     const fanin::cuda gpu;
     std::vector<float> written(static_cast<std::size_t>(offsets.back()));
     std::vector<float> sums(static_cast<std::size_t>(n));
-    fanin::parallel_reduce_into(
-        written.data(), fanin::rows(gpu, offsets.back(), 1), [](std::int64_t, std::int64_t) { return 1.F; },
-        fanin::sum<float>{});
-    fanin::reduce_into(sums, gpu, fanin::segments(written, offsets), fanin::sum<float>{});
+    const fanin::view<float, 1> backwards(written.data() + written.size() - 1, {offsets.back()}, {-1});
+    for (const float value : {1.F, 2.F}) {  // the first call makes room in the workspace, and waits for that
+      fanin::parallel_reduce_into(
+          backwards, fanin::rows(gpu, offsets.back(), 1), [value](std::int64_t, std::int64_t) { return value; },
+          fanin::sum<float>{});
+      fanin::reduce_into(sums, gpu, fanin::segments(written, offsets), fanin::sum<float>{});
+      EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
+      EXPECT_EQ(gpu.last_launch().launches, 2);
+    }
     gpu.synchronize();
-    EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
-    EXPECT_EQ(gpu.last_launch().launches, 2);
-    EXPECT_EQ(sums, std::vector<float>(sums.size(), 3'600)) << "seed " << seed;
+    EXPECT_EQ(sums, std::vector<float>(sums.size(), 7'200)) << "seed " << seed;
   }
 }
 
