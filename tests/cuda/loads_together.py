@@ -25,6 +25,8 @@ EXPECTED = {
     ("segments_by_blocks_kernelILb0", DOUBLES): {"DADD": [16, 8, 8, 8, 8]},
     ("segments_by_blocks_kernelILb1", FLOATS): {"FADD": [16] * 4},
     ("segments_by_blocks_kernelILb1", DOUBLES): {"DADD": [8, 8, 8, 8]},
+    ("segments_by_block_each_kernel", FLOATS): {"FADD": [16, 15, 13, 13]},
+    ("segments_by_block_each_kernel", DOUBLES): {"DADD": [8, 8, 8, 7]},
     ("long_segments_kernel", FLOATS): {"FADD": [16, 16]},
     ("long_segments_kernel", DOUBLES): {"DADD": [16, 8]},
     ("runs_by_warps_kernel", FLOATS): {"STS": [8], "FADD": [8] * 5},
