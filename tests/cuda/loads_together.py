@@ -6,7 +6,8 @@ behind it wait for those before it: a third more time and more, and nothing that
 nobody can tell: it may be one of code that the kernel has elsewhere.
 
 Of each kernel below: what first uses loaded elements, and how many loads stand together in front of it, in the rounds
-that have most; and how many at the most in front of what is not to stand between loads.
+that have most; how many at the most in front of what is not to stand between loads; and which keep nothing in memory
+for want of registers.
 """
 
 import re
@@ -25,13 +26,15 @@ EXPECTED = {
     ("segments_by_blocks_kernelILb0", DOUBLES): {"DADD": [16, 8, 8, 8, 8]},
     ("segments_by_blocks_kernelILb1", FLOATS): {"FADD": [16] * 4},
     ("segments_by_blocks_kernelILb1", DOUBLES): {"DADD": [8, 8, 8, 8]},
-    ("segments_by_block_each_kernel", FLOATS): {"FADD": [16, 15, 13, 13]},
-    ("segments_by_block_each_kernel", DOUBLES): {"DADD": [8, 8, 8, 7]},
+    ("segments_by_block_each_kernel", FLOATS): {"FADD": [16, 16, 15, 15]},
+    ("segments_by_block_each_kernel", DOUBLES): {"DADD": [8, 8, 8, 8]},
     ("long_segments_kernel", FLOATS): {"FADD": [16, 16]},
     ("long_segments_kernel", DOUBLES): {"DADD": [16, 8]},
     ("runs_by_warps_kernel", FLOATS): {"STS": [8], "FADD": [8] * 5},
     ("runs_by_warps_kernel", DOUBLES): {"STS": [8], "DADD": [8] * 5},
 }
+# Of few elements a thread: what goes to memory for want of a register is an eighth of the traffic.
+WITHOUT_SPILLS = {"segments_by_block_each_kernel"}
 AT_MOST = {("segments_by_warps_kernel", "productIfE"): ("STS", 1)}
 
 USES = {"STS", "STG", "SHFL", "VOTE", "FADD", "FMUL", "DADD", "DMUL"}
@@ -68,8 +71,13 @@ def loads_before(names):
 
 def main():
     code = machine_code.of_cubin(sys.argv[1])
-    kernels = {name: loads_before(names) for name, names in instructions(code).items()}
+    all_of = instructions(code)
+    kernels = {name: loads_before(names) for name, names in all_of.items()}
     wrong = 0
+    for name, names in all_of.items():
+        if any(kernel in name for kernel in WITHOUT_SPILLS) and "STL" in names:
+            print(f"{name} keeps values in memory")
+            wrong += 1
     for (kernel, elements), expected in EXPECTED.items():
         those = [found for name, found in kernels.items() if kernel in name and elements in name]
         if len(those) != 1:

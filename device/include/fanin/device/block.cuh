@@ -25,4 +25,16 @@ __device__ __forceinline__ unsigned bytes_of_launch() {
   return bytes;
 }
 
+/// blockIdx.x, read where this stands. The compiler otherwise keeps what it read first, in a register that it may not
+/// have, and so in memory.
+__device__ __forceinline__ unsigned block_index_here() {
+#if defined(__CUDA_ARCH__)
+  unsigned index = 0;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+  return index;
+#else
+  return blockIdx.x;
+#endif
+}
+
 }  // namespace fanin::detail

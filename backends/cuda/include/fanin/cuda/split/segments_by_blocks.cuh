@@ -216,6 +216,17 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_shares<IsBlock
   }
 }
 
+/// Puts a block's result where the block's number says.
+template <class Put>
+struct put_of_block {
+  const Put& to;
+
+  template <class Result>
+  __device__ void put(std::int64_t, const Result& result) const {
+    to.put(block_index_here(), result);
+  }
+};
+
 /// How many blocks of a multiprocessor such ones are to have room for. Of floats 8 with 32 registers each: between a
 /// round's loads ptxas folds, but 13 of 16 come first (H200, 16,384 segments of 4097 floats 62 us; with 6 blocks 64).
 /// Of what has 8 bytes it folds earlier then (16,384 segments of 4096 doubles 133 us, with 6 blocks 120).
@@ -235,9 +246,9 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_listing<typenam
   if (count > least_piece_of_segment) {
     if (threadIdx.x < warp_size) list_pieces(list, segment);
   } else if (count > segment_of_warp) {
-    reduce_one_piece(segment, c, put);
+    reduce_one_piece(segment, c, put_of_block<Put>{put});
   } else {
-    reduce_by_teams(segment, true, log_warps_of_block, c, put);
+    reduce_by_teams(segment, true, log_warps_of_block, c, put_of_block<Put>{put});
   }
 }
 
