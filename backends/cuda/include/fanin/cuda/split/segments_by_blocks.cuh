@@ -227,9 +227,9 @@ struct put_of_block {
   }
 };
 
-/// How many blocks of a multiprocessor such ones are to have room for. Of floats 8 with 32 registers each: between a
-/// round's loads ptxas folds, but 13 of 16 come first (H200, 16,384 segments of 4097 floats 62 us; with 6 blocks 64).
-/// Of what has 8 bytes it folds earlier then (16,384 segments of 4096 doubles 133 us, with 6 blocks 120).
+/// How many blocks of a multiprocessor such ones are to have room for. Of floats 8, with 32 registers each (H200,
+/// 16,384 segments of 4097 floats 62 us, with 6 blocks 64). Of what has 8 bytes ptxas folds between a round's loads
+/// then (16,384 segments of 4096 doubles 133 us, with 6 blocks 120).
 template <class Accumulator>
 inline constexpr int blocks_of_listing = std::min(sizeof(Accumulator) <= 4 ? 8 : 6, most_blocks_of_segments);
 
