@@ -14,5 +14,6 @@ T& object_of_block() {
 
 inline unsigned char* memory_of_launch() { return simulator::memory_of_launch(); }
 inline unsigned bytes_of_launch() { return static_cast<unsigned>(simulator::bytes_of_launch()); }
+inline unsigned block_index_here() { return blockIdx.x; }
 
 }  // namespace fanin::detail
