@@ -201,11 +201,11 @@ TEST_F(cuda_sanitizer, segments) {
       offsets.push_back(offsets.back() + some[s % 8]);
     }
     std::vector<float> host(static_cast<std::size_t>(offsets.back()));
-    for (std::size_t k = 0; k < host.size(); ++k) host[k] = static_cast<float>(k % 5);
+    for (std::size_t k = 0; k < host.size(); ++k) host[k] = static_cast<float>(mix(k) % 8);
     std::vector<float> expected;
     for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
       float sum = 0;  // of small numbers, exactly
-      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum += static_cast<float>(k % 5);
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum += host[static_cast<std::size_t>(k)];
       expected.push_back(sum);
     }
     const placed<float, fanin::cuda> x(gpu, host, 1);

@@ -8,6 +8,7 @@
 #include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch.cuh>
+#include <fanin/finished.hpp>
 #include <fanin/view.hpp>
 
 #include "cuda/segment_lanes.hpp"
@@ -200,6 +201,43 @@ TEST(segments, a_block_each_in_calls) {
     fanin::reduce_async(later, gpu, segments, fanin::sum<float>{}).get();
     EXPECT_EQ(later, expected);
   }
+}
+
+struct sum_and_place {
+  FANIN_FUNCTION double operator()(float sum, std::int64_t s) const { return 8.0 * sum + static_cast<double>(s); }
+};
+
+/// A block's result goes to its segment's place, of any layout, and g gets its number; segments that wrong offsets make
+/// empty, or cut, have what is there.
+TEST(segments, a_block_each_has_its_place) {
+  std::vector<std::int64_t> lengths(60, 4'000);
+  lengths[7] = 40'000;
+  std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 0);
+  std::vector<float> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k) % 8);
+  offsets[30] = offsets[29] - 1'000;
+  offsets.back() += 1'000'000;
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  std::vector<double> expected;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    float sum = 0;  // of small numbers, exactly
+    const auto end = std::min<std::int64_t>(offsets[s + 1], static_cast<std::int64_t>(x.size()));
+    for (std::int64_t k = offsets[s]; k < end; ++k) sum += x[static_cast<std::size_t>(k)];
+    expected.push_back(8.0 * sum + static_cast<double>(s));
+  }
+  simulator::schedule how(3);
+  how.multiprocessors = 1;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  std::vector<double> got(expected.size());
+  const fanin::view<double, 1> backwards(got.data() + n - 1, {n}, {-1});
+  fanin::reduce_into(backwards, gpu, fanin::segments(x, offsets),
+                     fanin::finished(sum_and_place{}, fanin::sum<float>{}));
+  gpu.synchronize();
+  EXPECT_STREQ(gpu.last_launch().strategy, "segments by blocks");
+  EXPECT_EQ(gpu.last_launch().launches, 2);
+  std::reverse(got.begin(), got.end());
+  EXPECT_EQ(got, expected);
 }
 
 /// What a block each has is read behind the call that writes it, the first elements last, though grids begin early.

@@ -48,8 +48,8 @@ inline std::int64_t most_shared_last(std::int64_t at_once) { return 2 * at_once;
 
 /// Whether one launch, of `at_once` blocks that work at once, is worth it; where not, a block may have each of them or
 /// not. (H200, us, floats, one launch and two: 2048 segments of 128 elements 3.3, 3.7; 4096 of 256 5.3, 4.5, of 1024
-/// 7.2, 7.5; 4194 by a power law 13.2, 15.3; by a block each 2048 of 4096 9.9, 10.6; 4096 of 4200 19.5, 19.0; 8192
-/// of 4200 38.3, 33.9; 8000 by a power law, of 8000 on the average, 87, 74; else 16,400 of 8192 122, 142; 32,768 of
+/// 7.2, 7.5; 4194 by a power law 13.2, 15.3; by a block each 2048 of 4096 9.9, 10.4; 4096 of 4200 19.5, 19.2; 8192
+/// of 4200 39.2, 34.2; 8000 by a power law, of 8000 on the average, 87.7, 72.7; else 16,400 of 8192 122, 142; 32,768 of
 /// 16,384 472, 510.)
 inline bool go_in_one_launch(const segments_known& known, std::int64_t at_once, bool may_have_block_each) {
   if (known.is_guess) return known.results <= most_shared_last(at_once);
@@ -196,8 +196,8 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   list.pieces = static_cast<segment_piece*>(memory.partials) + 1;
   list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
 
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(list),
-                       argument(log_rows)};  // or but the last
+  // The last is that of warps: blocks of which each has a segment have one parameter less.
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(list), argument(log_rows)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
   try {
