@@ -238,6 +238,63 @@ TYPED_TEST(runs, keys_of_other_types) {
   });
 }
 
+/// Lengths of many short runs among which longer ones are, as a warp, a group of lanes and a lane have them, so that of
+/// those that are taken together some are and some are not; keys that end within a warp's share.
+inline std::vector<std::int64_t> short_ones_and_longer(std::uint64_t seed) {
+  std::vector<std::int64_t> lengths;
+  std::int64_t elements = 0;
+  while (elements < 11'000) {
+    const std::uint64_t drawn = mix(seed * 977 + lengths.size());
+    const std::uint64_t often = lengths.size() / 300 % 2 == 0 ? 40 : 400;  // one in so many is longer
+    lengths.push_back(static_cast<std::int64_t>(drawn % often == 0 ? drawn / often % 150 : drawn / often % 4) + 1);
+    elements += lengths.back();
+  }
+  return lengths;
+}
+
+/// Sums of an array's elements, `step` apart, that are exact in each order, into room for all runs and for fewer.
+template <class T, class Exec>
+void sum_short_and_longer(Exec& exec, std::int64_t step, std::uint64_t seed) {
+  const std::vector<std::int64_t> lengths = short_ones_and_longer(seed);
+  const std::vector<std::int32_t> host = keys_of(lengths);
+  std::vector<T> numbers(host.size() * static_cast<std::size_t>(step), T(-1));
+  std::vector<T> expected;
+  std::size_t at = 0;
+  for (const std::int64_t length : lengths) {
+    T sum{};
+    for (std::int64_t k = 0; k < length; ++k, at += static_cast<std::size_t>(step)) {
+      numbers[at] = static_cast<T>(mix(at * 3 + seed) % 100);
+      sum = static_cast<T>(sum + numbers[at]);
+    }
+    expected.push_back(sum);
+  }
+  placed<std::int32_t, Exec> keys(exec, host);
+  placed<T, Exec> x(exec, numbers);
+  for (const std::size_t room : {lengths.size(), lengths.size() - 1, lengths.size() / 2 + 45}) {
+    placed<std::int32_t, Exec> to_keys(exec, std::vector<std::int32_t>(lengths.size()));
+    placed<T, Exec> out(exec, std::vector<T>(lengths.size(), T(-1)));
+    placed<std::int64_t, Exec> told(exec, {-1});
+    const fanin::runs_to to(std::span(to_keys.data(), room), out.data(), told.data());
+    if (step == 1) {
+      fanin::reduce_into(to, exec, fanin::runs(x.span(), keys.span()), fanin::sum<T>{});
+    } else {
+      const fanin::view<const T, 1> view(x.data(), {{std::ssize(host)}}, {{step}});
+      fanin::reduce_into(to, exec, fanin::runs(view, keys.span()), fanin::sum<T>{});
+    }
+    std::vector<T> now(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(room));
+    now.resize(lengths.size(), T(-1));
+    EXPECT_EQ(out.host(), now) << "a step of " << step << ", room for " << room << ", seed " << seed;
+    EXPECT_EQ(told.host()[0], std::ssize(lengths));
+  }
+}
+TYPED_TEST(runs, of_arrays_with_short_ones_and_longer) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    sum_short_and_longer<float>(this->exec(), 1, seed);
+    sum_short_and_longer<float>(this->exec(), 3, seed);
+    sum_short_and_longer<std::int16_t>(this->exec(), 1, seed);
+  }
+}
+
 /// The same elements give the same bits, whatever stands before and behind them, and in each run.
 TYPED_TEST(runs, a_result_does_not_see_the_others) {
   using exec_type = typename TypeParam::exec_type;

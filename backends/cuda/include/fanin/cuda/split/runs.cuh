@@ -15,6 +15,7 @@
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/copies_ahead.cuh>
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/sums_before.cuh>
@@ -28,12 +29,11 @@ namespace fanin::detail {
 template <class F>
 inline constexpr std::size_t words_of<of_run<F>> = words_of<F> + 1;  // the run's number is none of f's
 
-/// Places in a tile where runs begin, one after the other, and where the last of them ends. Lanes that write theirs at
-/// once have them 16 apart at the most, hence the gaps.
+/// Places in a tile where runs begin, one after the other, and where the last of them ends.
 struct begins_of_tile {
-  std::uint16_t places[keys_of_tile + 2 + keys_of_tile / 16 + 1];
-  __device__ std::uint16_t& operator[](int at) { return places[at + at / 16]; }
-  __device__ std::uint16_t operator[](int at) const { return places[at + at / 16]; }
+  std::uint16_t places[keys_of_tile + 2];
+  __device__ std::uint16_t& operator[](int at) { return places[at]; }
+  __device__ std::uint16_t operator[](int at) const { return places[at]; }
 };
 
 /// The runs that end in a tile: where the next one begins, or the keys end. The first `fitting` have a place to go to.
@@ -60,15 +60,17 @@ static_assert(runs_of_tile::zero > segment_of_warp);
 template <class Key, class PutKeys>
 __device__ void put_keys(const runs_keys<Key>& runs, const PutKeys& put, const runs_of_tile& found, int at, int room) {
   constexpr auto lanes = static_cast<int>(warp_size);
-  const auto key = [&](int one) -> const Key& { return runs.keys[found.place(one)]; };
+  const Key* const of_tile = runs.keys + found.from;
+  const std::int64_t row = found.row(0);
+  const auto key = [&](int one) -> const Key& { return of_tile[(*found.begins)[one] - runs_of_tile::zero]; };
 #pragma unroll 1
   for (; at + 3 * lanes < room; at += 4 * lanes) {
     const Key keys[] = {key(at), key(at + lanes), key(at + 2 * lanes), key(at + 3 * lanes)};
     all_loads_first();
-    for (int k = 0; k < 4; ++k) put.put(found.row(at + k * lanes), keys[k]);
+    for (int k = 0; k < 4; ++k) put.put(row + at + k * lanes, keys[k]);
   }
 #pragma unroll 1
-  for (; at < room; at += lanes) put.put(found.row(at), key(at));
+  for (; at < room; at += lanes) put.put(row + at, key(at));
 }
 
 /// By a warp: where runs begin in a chunk's tile, and of how many, with the one that began before; without what is
@@ -77,15 +79,28 @@ template <class Key>
 __device__ int find_begins(const runs_keys<Key>& runs, const runs_chunks& chunks, const memory_of_chunk& block,
                            int tile, begins_of_tile& begins) {
   const tile_place place(chunks, tile, runs.elements);
-  std::uint32_t mine = begins_of_lane(block.begins + tile * words_of_tile);
-  if (lanes_where(mine != 0) == 0 && !place.is_last) return place.open();
+  int count = place.open();
+  if (block.of_tile[tile].runs == 0 && !place.is_last) return count;
+  constexpr auto lanes = static_cast<int>(warp_size);
+  constexpr int many = 6 * lanes;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const sums_of_lanes sums = sum_lanes(__popc(mine));
-  for (int at = place.open() + sums.before; mine != 0; mine &= mine - 1) {
-    begins[at++] =
-        static_cast<std::uint16_t>(runs_of_tile::zero - 1 + lane * keys_of_lane + __ffs(static_cast<int>(mine)));
+  const std::uint32_t* const marked = block.begins + tile * words_of_tile;
+  const auto write = [&](int at, int key) { begins[at] = static_cast<std::uint16_t>(runs_of_tile::zero + key); };
+  if (block.of_tile[tile].runs >= many) {  // a key a lane
+#pragma unroll
+    for (int k = 0; k < words_of_tile; ++k) {
+      const std::uint32_t some = marked[k];
+      if ((some >> lane & 1) != 0) write(count + lanes_before(some), k * lanes + lane);
+      count += __popc(some);
+    }
+  } else {  // each lane its own keys
+    std::uint32_t mine = begins_of_lane(marked);
+    const sums_of_lanes sums = sum_lanes(__popc(mine));
+    for (int at = count + sums.before; mine != 0; mine &= mine - 1, ++at) {
+      write(at, lane * keys_of_lane + __ffs(static_cast<int>(mine)) - 1);
+    }
+    count += sums.all;
   }
-  const int count = place.open() + sums.all;
   if (place.is_last && lane == 0) {
     begins[count] = static_cast<std::uint16_t>(runs_of_tile::zero + (runs.elements - place.from));
   }
@@ -117,6 +132,9 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
 }
 
 inline constexpr int run_of_lane = read_in_place.of_lane;
+/// All elements at once that a lane has of a run (H200, 2^26 floats in runs of 64 175 us instead of 190).
+inline constexpr segment_classes classes_of_runs{run_of_lane, read_in_place.of_group, 8};
+static_assert(classes_of_runs.of_group == classes_of_runs.in_flight * lanes_of_group);
 
 /// Those of a tile, and those before it that its first run may have if a lane takes it.
 template <class T>
@@ -126,22 +144,12 @@ struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
   /// Of an element, counted from the tile's begin.
   static constexpr unsigned place(int k) { return staged_tile::staged_elements::place(before + k); }
 
-  /// By a warp: those of a tile that begins at `from`, of `count` elements in all.
-  template <class F, int... K>
-  __device__ void stage(const F& f, std::int64_t from, std::int64_t count, std::integer_sequence<int, K...>) {
-    constexpr int at_once = sizeof...(K);
-    constexpr auto lanes = static_cast<int>(warp_size);
-    const int lane = static_cast<int>(threadIdx.x % warp_size);
-    const int left = count - from < keys_of_tile ? static_cast<int>(count - from) : keys_of_tile;
-    const auto load = [&](int k) { return f(0, from + (k < left ? k : 0)); };
-#pragma unroll 1
-    for (int k = lane; k < keys_of_tile; k += at_once * lanes) {
-      const T loaded[] = {load(k + K * lanes)...};
-      all_loads_first();
-      T* const to = this->elements + place(k);
-      ((to[K * (lanes + lanes / 16)] = loaded[K]), ...);
-    }
-    if (lane < before && from > 0) this->elements[place(lane - before)] = f(0, from + (lane - before));
+  /// By a warp: has those of a tile copied that begins at `from`, of `count` elements in all.
+  __device__ void stage(const contiguous_element<T>& f, std::int64_t from, std::int64_t count, copies_ahead& copies) {
+    stage(f.data, 1, from, count, copies);
+  }
+  __device__ void stage(const strided_element<T>& f, std::int64_t from, std::int64_t count, copies_ahead& copies) {
+    stage(f.data, f.stride, from, count, copies);
   }
   /// By a warp: brings a tile's nearer, if they lie one beside the other.
   __device__ static void prefetch(const contiguous_element<T>& f, std::int64_t from, std::int64_t count) {
@@ -150,9 +158,31 @@ struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
     if (at < keys_of_tile && from + at < count) prefetch_line(f.data + from + at);
   }
   __device__ static void prefetch(const strided_element<T>&, std::int64_t, std::int64_t) {}
-  template <class F>
-  __device__ void stage(const F& f, std::int64_t from, std::int64_t count) {
-    stage(f, from, count, std::make_integer_sequence<int, 8>{});
+
+ private:
+  __device__ void stage(const T* data, std::int64_t stride, std::int64_t from, std::int64_t count,
+                        copies_ahead& copies) {
+    constexpr auto lanes = static_cast<int>(warp_size);
+    constexpr int step = lanes + lanes / 16;
+    static_assert(place(lanes) - place(0) == step);
+    const int lane = static_cast<int>(threadIdx.x % warp_size);
+    const T* const mine = data + (from + lane) * stride;
+    T* const to = this->elements + place(lane);
+    if (count - from >= keys_of_tile) {
+      constexpr int at_once = 8;
+#pragma unroll 1
+      for (int k = 0; k < keys_of_tile; k += at_once * lanes) {
+        copies.template copy<at_once>(to + k / lanes * step, step, mine + k * stride, lanes * stride);
+      }
+    } else {
+#pragma unroll 1
+      for (int k = 0; from + lane + k < count; k += lanes) {
+        copies.template copy<1>(to + k / lanes * step, step, mine + k * stride, stride);
+      }
+    }
+    if (lane < before && from > 0) {
+      copies.template copy<1>(this->elements + place(lane - before), step, mine - before * stride, stride);
+    }
   }
 };
 struct nothing_staged {};
@@ -292,6 +322,37 @@ __device__ void reduce_short_run(const Values* staged, const Runs& runs, const r
   put.put(tile.row(at), c.at(runs.place(tile.row(at))).result(value));
 }
 
+/// How many runs a lane takes at once, side by side, where its warp has staged them: one after the other, each waits
+/// for the block's memory four times (H200, 2^26 floats in runs of 1 400 us, and 350 so).
+template <class Accumulator>
+inline constexpr int runs_at_once = sizeof(Accumulator) <= 8 ? 4 : 1;
+
+/// By a warp: of staged runs, of which each lane has those at `at`, `at` + 32, ..., those that a lane takes, each
+/// folded as by reduce_short_run. Says whether there are longer ones.
+template <class Values, class Runs, class Composite, class Put, int... K>
+__device__ bool reduce_short_runs(const Values& staged, const Runs& runs, const runs_of_tile& tile, int at,
+                                  const Composite& c, const Put& put, std::integer_sequence<int, K...>) {
+  constexpr auto lanes = static_cast<int>(warp_size);
+  const auto place = [&](int k) { return (*tile.begins)[at + k] - runs_of_tile::zero; };
+  const int begin[] = {place(K * lanes)...};
+  int count[] = {place(K * lanes + 1) - begin[K]...};
+  const bool has_longer = ((count[K] > run_of_lane) || ...);
+  ((count[K] = count[K] > run_of_lane ? 0 : count[K]), ...);
+  int most = 0;
+  ((most = count[K] > most ? count[K] : most), ...);
+  typename Composite::accumulator_type value[] = {(static_cast<void>(K), c.identity())...};
+  typename Composite::state_type state[] = {c.begin(value[K])...};
+#pragma unroll 1
+  for (int k = 0; k < most; ++k) {
+    const typename Values::value_type element[] = {staged.elements[k < count[K] ? Values::place(begin[K] + k) : 0]...};
+    ((k < count[K] ? c.fold(state[K], element[K], tile.from + begin[K] + k) : void()), ...);
+  }
+  const std::int64_t row = tile.row(at);
+  (c.finish(state[K], value[K]), ...);
+  ((count[K] > 0 ? put.put(row + K * lanes, c.at(runs.place(row + K * lanes)).result(value[K])) : void()), ...);
+  return lanes_where(has_longer) != 0;
+}
+
 /// How many blocks of a multiprocessor the compiler is to make room for; 0: that is its own affair. Of an array's small
 /// elements it otherwise saves registers that it has, and folds between the loads of a long run: 173 us instead of 170
 /// for 2^26 floats in runs of 65,536, on an H200. With room for 5 it does so in shorter ones, too (196 us instead of
@@ -320,10 +381,12 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       memory::staged::prefetch(runs.f, from, runs.elements);
     }
   });
+  constexpr auto lanes = static_cast<int>(warp_size);
   const int tiles = chunks.tiles_in(blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const unsigned warp = threadIdx.x / warp_size;
   bool is_numbered = false;
+  [[maybe_unused]] copies_ahead copies;
   const auto next_tile = [&] {
     if (tiles <= static_cast<int>(warps_of_runs)) return tiles;
     return static_cast<int>(sum_in_warp(lane == 0 ? atomicAdd(&block.chunk.next, 1u) : 0u));
@@ -336,7 +399,7 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
     if constexpr (stages) {
       const std::int64_t from = chunks.first_key(blockIdx.x) + tile * keys_of_tile;
       if (is_staged) {
-        block.tiles.values[warp].stage(runs.f, from, runs.elements);
+        block.tiles.values[warp].stage(runs.f, from, runs.elements, copies);
       } else if (begins > 1) {
         memory::staged::prefetch(runs.f, from, runs.elements);
       }
@@ -348,21 +411,37 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
     }
     if (tile >= tiles) break;
     const runs_of_tile found = find_runs(runs, put, chunks, block.chunk, tile, block.tiles.begins[warp], begins);
+    if constexpr (stages) copies.wait();
     __syncwarp();
-    for (int base = 0; base < found.fitting; base += static_cast<int>(warp_size)) {
+    [[maybe_unused]] int short_until = 0;  // of those before, short runs are done
+    for (int base = 0; base < found.fitting; base += lanes) {
+      if constexpr (stages) {
+        constexpr int some = runs_at_once<accumulator>;
+        if (some > 1 && is_staged && base >= short_until && base + some * lanes <= found.fitting) {
+          short_until = base + some * lanes;
+          if (!reduce_short_runs(block.tiles.values[warp], runs, found, base + lane, c, put.results,
+                                 std::make_integer_sequence<int, some>{})) {
+            base = short_until - lanes;
+            continue;
+          }
+        }
+      }
       const auto run_of = [&](int taken) { return found.run(runs, base + taken); };
       const int mine = base + lane;
       int length = mine < found.fitting ? found.count_of(mine) : -1;
       if constexpr (stages) {
         if (length >= 0 && length <= run_of_lane) {
-          reduce_short_run(is_staged ? &block.tiles.values[warp] : nullptr, runs, found, mine, length, c, put.results);
+          if (base >= short_until) {
+            reduce_short_run(is_staged ? &block.tiles.values[warp] : nullptr, runs, found, mine, length, c,
+                             put.results);
+          }
           length = -1;
         }
         if (lanes_where(length >= 0) == 0) continue;
       }
       const auto run = run_of(length < 0 ? 0 : lane);
       const bool is_mine = length >= 0 && run.count() <= keys_of_tile;
-      reduce_segments_of_warp<read_in_place>(run, run_of, is_mine ? run.count() : -1, c, put.results, [](int) {});
+      reduce_segments_of_warp<classes_of_runs>(run, run_of, is_mine ? run.count() : -1, c, put.results, [](int) {});
     }
     __syncwarp();  // the memory is the next tile's
   }

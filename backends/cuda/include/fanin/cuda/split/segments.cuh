@@ -50,14 +50,15 @@ struct segments_list {
   std::int64_t of_first;  ///< up to how many elements of a segment the first launch does
 };
 
-/// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1).
-template <class RowOf, class Composite, class Put>
+/// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1). A lane has up to
+/// Most elements in flight.
+template <int Most, class RowOf, class Composite, class Put>
 __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const Put& put, int taken, unsigned lanes) {
   const unsigned lane = threadIdx.x & (lanes - 1);
   typename Composite::accumulator_type value = c.identity();
   if (taken >= 0) {
     const auto segment = row_of(taken);
-    gather_of_segment(segment, c, value, lane, lanes, segment.count());
+    gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
   }
   join_lanes(c, value, lanes);
   if (taken >= 0 && lane == 0) {
@@ -112,7 +113,8 @@ __device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of,
   }
   const std::uint32_t of_warp = lanes_where(count > Classes.of_group);
   for (std::uint32_t some = longer & ~of_warp; some != 0;) {
-    reduce_by_lanes(row_of, c, put, take_lane_for_group(some, lanes_of_group), unsigned{lanes_of_group});
+    reduce_by_lanes<Classes.in_flight>(row_of, c, put, take_lane_for_group(some, lanes_of_group),
+                                       unsigned{lanes_of_group});
   }
   for (std::uint32_t some = of_warp & ~lanes_where(count > segment_of_warp); some != 0;) {
     reduce_by_warp(row_of(take_lane_for_group(some, warp_size)), c, put);

@@ -22,13 +22,15 @@
 /// alone, staged or not.
 namespace fanin::detail {
 
-/// Up to how many elements of a segment a lane, and lanes_of_group take.
+/// Up to how many elements of a segment a lane, and lanes_of_group take; and how many of them one of those has in
+/// flight.
 struct segment_classes {
   int of_lane;
   int of_group;
+  int in_flight;
 };
-inline constexpr segment_classes read_in_place{16, 64};
-inline constexpr segment_classes read_by_warps{32, 128};
+inline constexpr segment_classes read_in_place{16, 64, 4};
+inline constexpr segment_classes read_by_warps{32, 128, 4};
 inline constexpr int lanes_of_group = 8;
 inline constexpr unsigned threads_of_segments = 256;
 
