@@ -266,6 +266,51 @@ TEST(segments, a_block_each_waits_for_the_call_before) {
   }
 }
 
+/// One graph, instantiated twice, whose executions take turns with each other and with a call, and have other offsets
+/// and elements each time: which segments are listed for the second launch changes.
+TEST(segments, a_block_each_of_a_graph_instantiated_twice) {
+  simulator::schedule how(11);
+  how.multiprocessors = 1;
+  simulator::begin(how);
+  const fanin::cuda gpu;
+  constexpr std::int64_t n = 40;
+  constexpr std::int64_t elements = n * 4'000;
+  std::vector<std::int64_t> offsets(n + 1, 0);
+  std::vector<float> x(elements);
+  std::vector<float> sums(n);
+  const auto reduce = [&] { fanin::reduce_into(sums, gpu, fanin::segments(x, offsets), fanin::sum<float>{}); };
+  reduce();  // makes room in the workspace
+  gpu.synchronize();
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal), cudaSuccess);
+  reduce();
+  EXPECT_EQ(gpu.last_launch().launches, 2);
+  ASSERT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+  cudaGraphExec_t executables[2] = {};
+  for (cudaGraphExec_t& one : executables) ASSERT_EQ(cudaGraphInstantiate(&one, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (std::size_t round = 0; round < 6; ++round) {
+    for (std::size_t s = 1; s < n; ++s) {
+      offsets[s] = static_cast<std::int64_t>(mix(round * 100 + s) % elements);
+    }
+    offsets.back() = elements;
+    std::sort(offsets.begin(), offsets.end());
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k + round) % 4);
+    std::vector<float> expected(n, 0);
+    for (std::size_t s = 0; s < n; ++s) {
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) expected[s] += x[static_cast<std::size_t>(k)];
+    }
+    if (round % 3 == 2) {
+      reduce();
+    } else {
+      ASSERT_EQ(cudaGraphLaunch(executables[round % 2], gpu.stream()), cudaSuccess);
+    }
+    gpu.synchronize();
+    ASSERT_EQ(sums, expected) << "round " << round;
+  }
+  for (const cudaGraphExec_t one : executables) ASSERT_EQ(cudaGraphExecDestroy(one), cudaSuccess);
+}
+
 /// Long segments that found no room in the list have the bits of those that did.
 TEST(segments, long_ones_beyond_the_list) {
   const std::vector<std::int64_t> offsets =
