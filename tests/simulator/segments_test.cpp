@@ -290,11 +290,13 @@ TEST(segments, a_block_each_of_a_graph_instantiated_twice) {
   for (cudaGraphExec_t& one : executables) ASSERT_EQ(cudaGraphInstantiate(&one, graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   for (std::size_t round = 0; round < 6; ++round) {
-    for (std::size_t s = 1; s < n; ++s) {
-      offsets[s] = static_cast<std::int64_t>(mix(round * 100 + s) % elements);
+    constexpr std::int64_t more_than_a_piece = 25'000;
+    for (std::size_t s = 1; s <= n; ++s) {
+      offsets[s] = static_cast<std::int64_t>(mix(round * 100 + s) % (elements - more_than_a_piece));
     }
-    offsets.back() = elements;
     std::sort(offsets.begin(), offsets.end());
+    const std::size_t long_one = round * 7 % n;
+    for (std::size_t s = long_one + 1; s <= n; ++s) offsets[s] += more_than_a_piece;
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(mix(k + round) % 4);
     std::vector<float> expected(n, 0);
     for (std::size_t s = 0; s < n; ++s) {
