@@ -215,8 +215,8 @@ struct add_index {
   void operator()(std::int64_t i, fanin::exact_sum<double>::thread_state& acc) const { acc += static_cast<double>(i); }
 };
 
-/// Of segments a warp has one, or so many that all warps work at once, if three quarters of those that can do. Few of
-/// them, or long ones, are one launch.
+/// Of segments a warp has one, or two where three quarters of those that can work at once do. Few of them, or long
+/// ones, are one launch.
 TEST(plans, of_segments) {
   simulator::schedule how(2);
   how.multiprocessors = 4;
@@ -271,6 +271,29 @@ TEST(plans, of_segments_of_arrays) {
   EXPECT_EQ(launched(at_once, 4'097).grid_size, at_once + (at_once + 1) / 2);
   EXPECT_STREQ(launched(at_once, 2'048).strategy, "segments by warps");
   EXPECT_STREQ(launched(at_once, 2'049).strategy, "segments by blocks");
+}
+
+/// How many segments a warp has, where 6 blocks of a multiprocessor work at once: of floats, whose warps stage 512
+/// elements at a time, of doubles, 256, and of functors.
+TEST(plans, of_segments_for_a_warp) {
+  const auto of = [](std::int64_t of_warp, std::int64_t mean, int staged = 512, bool is_guess = false) {
+    return fanin::detail::segments_for_warp({of_warp * 80, mean, is_guess}, 60, 10, staged);
+  };
+  EXPECT_EQ(of(1, 16), 1u);
+  EXPECT_EQ(of(8, 16), 1u);
+  EXPECT_EQ(of(9, 16), 2u);
+  EXPECT_EQ(of(17, 16), 2u);
+  EXPECT_EQ(of(96, 16), 32u);        // by half of the blocks
+  EXPECT_EQ(of(95, 27), 18u);        // staged at once
+  EXPECT_EQ(of(95, 27, 256), 16u);   // staged twice
+  EXPECT_EQ(of(143, 20, 256), 24u);  // a multiple of 4
+  EXPECT_EQ(of(249, 64, 256), 24u);  // 32 would leave half of the second time empty
+  EXPECT_EQ(of(384, 0), 32u);
+  EXPECT_EQ(of(100'000, 27), 32u);
+  EXPECT_EQ(of(125, 2'048, 512, true), 25u);
+  EXPECT_EQ(of(32, 2'048, 256, true), 7u);
+  EXPECT_EQ(of(4'000'000'000, 2'048, 256, true), 32u);
+  EXPECT_EQ(of(20, std::int64_t{1} << 60), 4u);
 }
 
 /// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.

@@ -25,7 +25,7 @@ namespace {
 /// which each has one.
 template <bool IsBlockEach = false, class Result = double, class All, class Composite>
 std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
-                                         std::uint32_t capacity, unsigned log_rows = 1) {
+                                         std::uint32_t capacity, unsigned rows = 2) {
   namespace detail = fanin::detail;
   using accumulator = typename Composite::accumulator_type;
   std::vector<Result> out(static_cast<std::size_t>(all.results), Result{});
@@ -40,7 +40,7 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
   cudaLaunchConfig_t config{};
   config.gridDim.x = IsBlockEach ? static_cast<unsigned>(all.results) : 3;
   config.blockDim.x = detail::threads_of_segments;
-  config.dynamicSmemBytes = IsBlockEach ? detail::bytes_of_team<accumulator> : detail::warp_size * sizeof(accumulator);
+  config.dynamicSmemBytes = detail::bytes_of_team<accumulator>;
   config.stream = gpu.stream();
   const auto launch = [&](const void* kernel, std::vector<void*> arguments) {
     EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
@@ -52,7 +52,7 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
     config.gridDim.x = 3;
   } else {
     launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
-           {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list), &log_rows});
+           {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list), &rows});
   }
   launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
          {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
@@ -99,13 +99,13 @@ std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all,
   return out;
 }
 
-/// A segment's bits are the same in one launch and in two, by a lane, a warp, a block, or several, and where there is
-/// no room for what blocks share.
+/// A segment's bits are the same in one launch and in two, by a lane, a warp, a block, or several, where there is no
+/// room for what blocks share, and where a first launch leaves those of more than 1024 elements to the second.
 TEST(segments, bits_do_not_depend_on_launches) {
-  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(
-      {4'097, 3,   20'000, 0,     70'000, 16'384, 16'385, 900,   9'000,   1,     17,     33,     100, 129,
-       511,   512, 513,    1'024, 1'025,  4'095,  4'096,  3'600, 700'000, 2'048, 40'000, 32'768, 256, 32},
-      5);
+  std::vector<std::int64_t> lengths{4'097, 3,     20'000, 0,     70'000,  16'384, 16'385, 900,    9'000, 1,
+                                    17,    33,    100,    129,   511,     512,    513,    1'024,  1'025, 4'095,
+                                    4'096, 3'600, 8'193,  8'192, 700'000, 2'048,  40'000, 32'768, 256,   32};
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 5);
   std::vector<double> x(static_cast<std::size_t>(offsets.back()));
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
   const auto n = static_cast<std::int64_t>(offsets.size() - 1);
@@ -117,6 +117,11 @@ TEST(segments, bits_do_not_depend_on_launches) {
   const new_device drawn;
   const fanin::cuda gpu;
   const std::vector<double> in_two = reduce_with_room_for(gpu, all, c, 1'000);
+  const std::vector<double> of_array = reduce_with_room_for(gpu, of_data, c, 1'000);
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    if (lengths[s] > 4'096) continue;  // pieces, of which a functor's are shorter
+    EXPECT_EQ(of_array[s], in_two[s]) << lengths[s] << " elements";
+  }
   constexpr std::int64_t any = 1'000'000;
   for (const drawn_share& share :
        {drawn_share{0, false, 4'096, 3}, drawn_share{0, true, 4'096, 1}, drawn_share{0, true, 4'096, 70},
@@ -125,12 +130,23 @@ TEST(segments, bits_do_not_depend_on_launches) {
         drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 16'384, 5}, drawn_share{3, false, 65'536, 2},
         drawn_share{3, true, 20'000, 2, 10'000, 1}, drawn_share{3, true, any, 0}, drawn_share{3, false, any, 2}}) {
     EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.log_warps << ", up to " << share.most;
-    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), of_array) << "of an array, up to " << share.most;
     if (share.log_warps != 3) continue;
-    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), in_two) << "a block each, up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), of_array) << "a block each, up to " << share.most;
   }
-  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 1'000), in_two) << "a block each in two";
-  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 3), in_two) << "a block each in two, without room";
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 1'000), of_array) << "a block each in two";
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 3), of_array) << "a block each in two, without room";
+  // As many empty ones as bring the average to 256, and one less.
+  for (const std::int64_t many : {offsets.back() / 256 + 1, offsets.back() / 256 - 1}) {
+    std::vector<std::int64_t> more = offsets;
+    more.resize(static_cast<std::size_t>(many) + 1, offsets.back());
+    const fanin::detail::segments_functor<number_at, std::int64_t> with_empty{
+        more.data(), many, offsets.back(), {x.data()}};
+    std::vector<double> expected = in_two;
+    expected.resize(static_cast<std::size_t>(many), 0);
+    EXPECT_EQ(reduce_with_room_for(gpu, with_empty, c, 1'000, 7), expected);
+    EXPECT_EQ(reduce_with_room_for(gpu, with_empty, c, 3, 7), expected) << "without room";
+  }
 }
 
 /// A thread's elements are as far apart in a segment of an array that is contiguous as where it is told the distance;
@@ -171,7 +187,7 @@ TEST(segments, bits_of_contiguous_are_those_of_strided) {
 }
 
 /// Of calls: more segments of an array than blocks work at once, as long as a warp's on the average, have a block each,
-/// and the bits of f(s, k); in two launches where there are eight times as many.
+/// and up to 4096 elements the bits of f(s, k); in two launches where there are eight times as many.
 TEST(segments, a_block_each_in_calls) {
   simulator::schedule how(5);
   how.multiprocessors = 1;
@@ -189,6 +205,9 @@ TEST(segments, a_block_each_in_calls) {
     fanin::parallel_reduce_into(
         expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
         fanin::sum<float>{});
+    const fanin::view<const float, 1> alone(x.data() + offsets[7], {lengths[7]});
+    const std::vector<std::int64_t> all_of_it{0, lengths[7]};
+    fanin::reduce_into(expected.data() + 7, gpu, fanin::segments(alone, all_of_it), fanin::sum<float>{});
     gpu.synchronize();
     const auto segments = fanin::segments(x, offsets);
     std::vector<float> sums(lengths.size());
@@ -375,14 +394,14 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
       offsets.data(), n, offsets.back(), {x.data(), 1}};
   const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<T>{});
-  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+  for (const unsigned rows : {1u, 2u, 5u, 16u, 25u, 32u}) {
     const new_device drawn;
     const fanin::cuda gpu;
-    const std::vector<T> got = reduce_with_room_for<false, T>(gpu, all, c, 1'000, log_rows);
-    const std::vector<T> got_of_data = reduce_with_room_for<false, T>(gpu, of_data, c, 1'000, log_rows);
+    const std::vector<T> got = reduce_with_room_for<false, T>(gpu, all, c, 1'000, rows);
+    const std::vector<T> got_of_data = reduce_with_room_for<false, T>(gpu, of_data, c, 1'000, rows);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       if (lengths[s] > 4'096) continue;  // pieces
-      EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", 2^" << log_rows << " a warp";
+      EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", " << rows << " a warp";
       EXPECT_EQ(got_of_data[s], expected[s]) << lengths[s] << " elements of an array, segment " << s;
     }
   }
@@ -490,9 +509,9 @@ TEST(segments, offsets_that_do_not_rise) {
   const fanin::detail::segments_functor<number_at, std::int64_t> all{offsets.data(), n, size, {x.data()}};
   const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
-  for (unsigned log_rows = 0; log_rows <= 5; ++log_rows) {
+  for (const unsigned rows : {1u, 2u, 5u, 16u, 25u, 32u}) {
     const new_device drawn;
-    const std::vector<double> got = reduce_with_room_for(fanin::cuda{}, all, c, 1'000, log_rows);
+    const std::vector<double> got = reduce_with_room_for(fanin::cuda{}, all, c, 1'000, rows);
     for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
       const std::int64_t begin = std::clamp<std::int64_t>(offsets[s], 0, size);
       const std::int64_t end = std::clamp<std::int64_t>(offsets[s + 1], begin, std::max(begin, size));

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/plan.cuh>
@@ -113,7 +115,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
   std::int64_t sharing = 0;
   if (all.elements > share.most) {
     const std::int64_t most_pieces =
-        std::min(room_for_pieces<accumulator>, all.elements / least_piece_of_segment + all.results);
+        std::min(room_for_pieces<accumulator>, all.elements / least_piece<All> + all.results);
     sharing =
         std::min(most_pieces, blocks_that_share(known, share.most, share.alone, at_once, session.multiprocessors()));
     share.capacity = static_cast<unsigned>(most_pieces);
@@ -130,26 +132,58 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
   session.record(plan.launch);
 }
 
-/// Of two launches the first one's, where warps have segments, 1 << log_rows of them at once.
+/// How many segments each warp has at once, where `at_once` blocks work at once. Few have a warp each; of some more a
+/// warp has 2, where that leaves a quarter of those that could idle at the most. (H200: where a few were left for a
+/// second round, 2^20 floats in segments of 64 took 10.1 us instead of 6.7; where a third was idle, 2^26 doubles in
+/// those of 4096 139 instead of 127.)
+///
+/// Of more, up to twice what there is room for, so many that a multiprocessor waits least: for its blocks, and those
+/// for which there is room while they work, as often as a warp stages `staged` elements, and once for the offsets. Of a
+/// functor's segments the host can only guess how often. (H200, us, with powers of 2, and so: 2^17 segments of 16
+/// floats 7.6, 5.3; 100,000 of 27 9.0, 6.9; 2^16 of 64 doubles 13.1, 11.6; 2^18 of 64 43.0, 38.4; a matrix of 2^18 rows
+/// of 27 doubles times a vector 38.7, 33.8. Warps that do not begin at a multiple of 4 segments of doubles: 150,000 of
+/// 20 by 25 12.6, by 24 10.4. Fewer than half of the blocks: 2^16 of 16 floats by a power law 21.8 instead of 18.3; of
+/// a functor's than three quarters: 2^15 rows of 27 doubles 10.3 instead of 7.4.)
+inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_once, std::int64_t multiprocessors,
+                                  int staged) {
+  constexpr std::int64_t warps = warps_of_segments;
+  const std::int64_t few = std::clamp<std::int64_t>(known.results / (at_once * warps * 3 / 4), 1, warp_size);
+  if (few < 4) return std::bit_floor(static_cast<unsigned>(few));
+  unsigned best = warp_size;
+  if (known.results > 2 * at_once * warps * warp_size) return best;
+  const std::int64_t of_warp = (known.results - 1) / (multiprocessors * warps) + 1;
+  const std::int64_t most_blocks = std::max<std::int64_t>(at_once / multiprocessors, 1);
+  constexpr double mean_of_functor = 16;
+  const std::int64_t least_blocks = known.is_guess ? (3 * most_blocks + 3) / 4 : (most_blocks + 1) / 2;
+  const unsigned step = known.is_guess || staged == staged_at_a_time<float> ? 1 : 4;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned each = warp_size; each >= 4; each -= step) {
+    const std::int64_t blocks = (of_warp - 1) / each + 1;
+    const std::int64_t room = (blocks - 1) / most_blocks * most_blocks + most_blocks;
+    const double times = each * (known.is_guess ? mean_of_functor : static_cast<double>(known.mean)) / staged;
+    const double cost = static_cast<double>(blocks + room) * (1 + (known.is_guess ? times : std::ceil(times)));
+    if (blocks >= least_blocks && cost < least) {
+      least = cost;
+      best = each;
+    }
+  }
+  return best;
+}
+
+/// Of two launches the first one's, where warps have segments, `rows` of them at once.
 template <class Put, class All, class Composite>
-cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, std::int64_t results, unsigned& log_rows) {
+cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const segments_known& known, unsigned& rows) {
   cuda_plan plan;
   plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
   plan.launch.block_size = threads_of_segments;
   plan = complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
   const std::int64_t at_once = plan.largest_grid;
-  // Few rows go to as many warps; of more a warp has so many that all work at once, where that leaves a quarter of
-  // those that could idle at the most, up to one for each lane. (H200: where a few were left for a second round, 2^20
-  // floats in segments of 64 took 10.1 us instead of 6.7, 2^22 in those of 16 12.8 instead of 7.9; where a third was
-  // idle, 2^26 doubles in those of 4096 139 instead of 127.)
   constexpr std::int64_t warps = warps_of_segments;
-  const auto of_warp = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(results / (at_once * warps * 3 / 4), 1, std::int64_t{warp_size}));
-  log_rows = static_cast<unsigned>(std::bit_width(of_warp) - 1);
+  rows = segments_for_warp(known, at_once, session.multiprocessors(), staged_of_segments<All>);
   // More blocks than work at once, for lengths that differ: 2^26 floats in segments of 0 to 64, 127 us instead of 149.
   constexpr std::int64_t rounds = 4;
-  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, ((results - 1) / warps >> log_rows) + 1));
+  plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, (known.results - 1) / (warps * rows) + 1));
   return plan;
 }
 
@@ -172,16 +206,16 @@ template <class Put, class All, class Composite>
 void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                            const Composite& c, bool has_block_each) {
   using accumulator = typename Composite::accumulator_type;
-  unsigned log_rows = 0;
+  unsigned rows = 0;
   cuda_plan plan;
   if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
     if (has_block_each) plan = plan_of_blocks_each<Put, All, Composite>(session, tuning, all.results);
   }
-  if (!has_block_each) plan = plan_of_warps<Put, All, Composite>(session, tuning, all.results, log_rows);
+  if (!has_block_each) plan = plan_of_warps<Put, All, Composite>(session, tuning, known_of(all), rows);
 
   cuda_plan of_long = plan;
   of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
-  of_long.launch.shared_bytes = warp_size * sizeof(accumulator);
+  of_long.launch.shared_bytes = leaves_middle_ones<All> ? bytes_of_team<accumulator> : warp_size * sizeof(accumulator);
   of_long = complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
   of_long.launch.grid_size = of_long.largest_grid;
 
@@ -197,7 +231,7 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
 
   // The last is that of warps: blocks of which each has a segment have one parameter less.
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(list), argument(log_rows)};
+  void* arguments[] = {argument(all), argument(c), argument(put), argument(list), argument(rows)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
   try {

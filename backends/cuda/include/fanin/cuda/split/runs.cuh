@@ -273,7 +273,8 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       }
       const auto run = run_of(length < 0 ? 0 : lane);
       const bool is_mine = length >= 0 && run.count() <= keys_of_tile;
-      reduce_segments_of_warp<classes_of_runs>(run, run_of, is_mine ? run.count() : -1, c, put.results, [](int) {});
+      reduce_segments_of_warp<classes_of_runs>(run, run_of, is_mine ? run.count() : -1, segment_of_warp, c, put.results,
+                                               [](int) {});
     }
     __syncwarp();  // the memory is the next tile's
   }

@@ -10,6 +10,7 @@
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/split/gather_segments.cuh>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/segments_by_warps.cuh>
 #include <fanin/cuda/split/staged.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/detail/segments_functor.hpp>
@@ -25,10 +26,37 @@ namespace fanin::detail {
 inline constexpr std::int64_t most_pieces_of_segment = 1024;
 inline constexpr std::int64_t least_piece_of_segment = 16'384;
 
+/// Of a functor's segments less: it asks for few elements at once, and for those that the elements say, mostly, so that
+/// a block goes through a piece in many waits one after the other, and more blocks are to share a segment (H200, us, a
+/// matrix of 2^17 rows of doubles, one of which is dense, times a vector 11.5 instead of 28.6, of 2^20 28.8 and 47.6;
+/// pieces of 2048 elements: one of 2^21 rows by a power law 274 instead of 267).
+template <class All>
+inline constexpr std::int64_t least_piece =
+    asks_for_segment<typename All::functor_type> ? segment_of_warp : least_piece_of_segment;
+
 /// Of a longer one.
-__device__ inline segment_cut cut_of_long(std::int64_t count) {
+template <class All>
+__device__ segment_cut cut_of_long(std::int64_t count) {
   const std::int64_t length = (count - 1) / most_pieces_of_segment + 1;
-  return {length < least_piece_of_segment ? least_piece_of_segment : length};
+  return {length < least_piece<All> ? least_piece<All> : length};
+}
+template <class All>
+__device__ segment_cut cut_of_long(const segment_row<const All&>& segment) {
+  return cut_of_long<All>(segment.count());
+}
+
+/// Whether a first launch leaves some of the segments that a warp can do to the second, whose blocks' warps share the
+/// parts of each: those of more than a quarter of that, where there are few such ones. A warp waits for one after the
+/// other (H200, us, a matrix with rows by a power law times a vector, floats, 2^21 rows 241 instead of 250, 2^18 42.4
+/// instead of 56.3). Of an array, for whose elements it need not wait so often, they cost 138 instead of 145.
+template <class All>
+inline constexpr bool leaves_middle_ones = asks_for_segment<typename All::functor_type>;
+template <class All>
+__device__ std::int64_t most_of_warp(const All& all) {
+  if constexpr (leaves_middle_ones<All>) {
+    if (all.offset(all.results) - all.offset(0) <= 256 * all.results) return segment_of_warp / 4;
+  }
+  return segment_of_warp;
 }
 
 struct segment_piece {
@@ -50,80 +78,16 @@ struct segments_list {
   std::int64_t of_first;  ///< up to how many elements of a segment the first launch does
 };
 
-/// The segments of a warp that has row_of(taken) for each group of `lanes` of its lanes, or none (-1). A lane has up to
-/// Most elements in flight.
-template <int Most, class RowOf, class Composite, class Put>
-__device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const Put& put, int taken, unsigned lanes) {
-  const unsigned lane = threadIdx.x & (lanes - 1);
-  typename Composite::accumulator_type value = c.identity();
-  if (taken >= 0) {
-    const auto segment = row_of(taken);
-    gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
-  }
-  join_lanes(c, value, lanes);
-  if (taken >= 0 && lane == 0) {
-    const md_index<1> place = row_of(taken).place;
-    put.put(place[0], c.at(place).result(value));
-  }
-}
-
-/// A segment, by a warp.
-template <class Row, class Composite, class Put>
-__device__ void reduce_by_warp(const Row& segment, const Composite& c, const Put& put) {
-  typename Composite::accumulator_type value = c.identity();
-  gather_parts(segment, c, value);
-  join_lanes(c, value, warp_size);
-  if (threadIdx.x % warp_size == 0) put.put(segment.place[0], c.at(segment.place).result(value));
-}
-
-/// A lane's place among those of a mask, from which it takes as many as there are groups of lanes.
-__device__ inline int take_lane_for_group(std::uint32_t& mask, unsigned lanes) {
-  int mine = -1;
-  for (unsigned group = 0; group < warp_size / lanes && mask != 0; ++group, mask &= mask - 1) {
-    if (group == threadIdx.x % warp_size / lanes) mine = __ffs(static_cast<int>(mask)) - 1;
-  }
-  return mine;
-}
-
 /// By a warp: the pieces of a long segment.
 template <class Accumulator, class Row>
 __device__ void list_pieces(const segments_list<Accumulator>& list, const Row& segment) {
-  const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+  const auto pieces = static_cast<unsigned>(cut_of_long(segment).pieces(segment.count()));
   const unsigned lane = threadIdx.x % warp_size;
   const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
   for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) {
     list.pieces[first + k] = {segment.place[0], segment.begin, segment.end, k, 0};
   }
 }
-
-/// By a warp, of which each lane has `segment`, of `count` elements, or none (-1): those that a warp can do.
-/// row_of(lane) is another lane's; list_long(lane) is for longer ones.
-template <segment_classes Classes, class Row, class RowOf, class Composite, class Put, class ListLong>
-__device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of, std::int64_t count, const Composite& c,
-                                        const Put& put, const ListLong& list_long) {
-  if (count >= 0 && count <= Classes.of_lane) {
-    typename Composite::accumulator_type value = c.identity();
-    gather_of_segment(segment, c, value, 0, 1, count);
-    put.put(segment.place[0], c.at(segment.place).result(value));
-  }
-  const std::uint32_t longer = lanes_where(count > Classes.of_lane);
-  if (longer == 0) return;
-  for (std::uint32_t some = lanes_where(count > segment_of_warp); some != 0;) {
-    list_long(take_lane_for_group(some, warp_size));
-  }
-  const std::uint32_t of_warp = lanes_where(count > Classes.of_group);
-  for (std::uint32_t some = longer & ~of_warp; some != 0;) {
-    reduce_by_lanes<Classes.in_flight>(row_of, c, put, take_lane_for_group(some, lanes_of_group),
-                                       unsigned{lanes_of_group});
-  }
-  for (std::uint32_t some = of_warp & ~lanes_where(count > segment_of_warp); some != 0;) {
-    reduce_by_warp(row_of(take_lane_for_group(some, warp_size)), c, put);
-  }
-}
-
-/// The value that f gives for an element of a segment, or void.
-template <class All>
-using value_in_segments = typename index_source<decltype(std::declval<const All&>().row(md_index<1>{}))>::value_type;
 
 /// How many blocks of a multiprocessor the compiler is to make room for; 0: that is its own affair. Where elements of 8
 /// bytes are made of several arrays it saves registers by waiting for the elements one after the other, unless it is
@@ -144,14 +108,10 @@ inline constexpr int blocks_of_segments = [] {
   }
 }();
 
-template <class All>
-inline constexpr segment_classes classes_of_segments =
-    can_be_staged<value_in_segments<All>> ? read_by_warps : read_in_place;
-
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, Composite>)
     segments_by_warps_kernel(const All all, const Composite c, const Put put,
-                             const segments_list<typename Composite::accumulator_type> list, unsigned log_rows) {
+                             const segments_list<typename Composite::accumulator_type> list, unsigned rows) {
   wait_for_grid_before();
   using value = value_in_segments<All>;
   constexpr bool is_staged = can_be_staged<value>;
@@ -159,9 +119,9 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
   const unsigned lane = threadIdx.x % warp_size;
   const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (blockDim.x / warp_size);
   const std::int64_t warp = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / warp_size) + threadIdx.x / warp_size;
-  for (std::int64_t base = warp << log_rows; base < all.results; base += warps << log_rows) {
+  for (std::int64_t base = warp * rows; base < all.results; base += warps * rows) {
     const std::int64_t row = base + lane;
-    const bool has_row = lane < 1u << log_rows && row < all.results;
+    const bool has_row = lane < rows && row < all.results;
     const auto mine = all.row(all.place(has_row ? row : base));
     std::int64_t count = has_row ? mine.count() : -1;
     if constexpr (is_staged) {
@@ -170,7 +130,10 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
     constexpr segment_classes classes = classes_of_segments<All>;
-    reduce_segments_of_warp<classes>(mine, row_of, count, c, put, [&](int taken) { list_pieces(list, row_of(taken)); });
+    const bool has_middle_ones = lanes_where(count > segment_of_warp / 4) != 0;
+    const std::int64_t most = has_middle_ones ? most_of_warp(all) : segment_of_warp;
+    reduce_segments_of_warp<classes>(mine, row_of, count, most, c, put,
+                                     [&](int taken) { list_pieces(list, row_of(taken)); });
   }
 }
 
@@ -178,7 +141,7 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
 template <class Row, class Composite>
 __device__ void reduce_piece(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                              unsigned piece, void* memory) {
-  const std::int64_t length = cut_of_long(segment.count()).length;
+  const std::int64_t length = cut_of_long(segment).length;
   const std::int64_t from = piece * length;
   const std::int64_t until = end_of_piece(from, length, segment.count());
   value = c.identity();
@@ -193,7 +156,7 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
                                  typename Composite::accumulator_type* partials, unsigned* arrived, unsigned& is_last) {
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
-  const auto pieces = static_cast<unsigned>(cut_of_long(segment.count()).pieces(segment.count()));
+  const auto pieces = static_cast<unsigned>(cut_of_long(segment).pieces(segment.count()));
   accumulator value;
   reduce_piece(segment, c, value, piece, memory);
   bool has_result = true;
@@ -215,6 +178,13 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
   __syncthreads();
 }
 
+/// By a block: a segment that a warp could do, with the same bits. Ends with a barrier.
+template <class Row, class Composite, class Put>
+__device__ void reduce_middle_one(const Row& segment, const Composite& c, const Put& put) {
+  reduce_by_teams(segment, true, log_warps_of_block, c, put);
+  __syncthreads();
+}
+
 /// Of the listed pieces: a piece a block. The next one is looked up while one is worked on.
 template <class All, class Composite, class Put>
 __device__ void reduce_listed_segments(const All& all, const Composite& c, const Put& put,
@@ -230,6 +200,12 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
     const segment_piece one = next;
     next = piece_at(at + gridDim.x);
     const segment_row<const All&> segment{all, all.place(one.row), one.begin, one.end};
+    if constexpr (leaves_middle_ones<All>) {
+      if (segment.count() <= segment_of_warp) {
+        reduce_middle_one(segment, c, put);
+        continue;
+      }
+    }
     const unsigned first = at - one.piece;
     reduce_by_pieces(segment, one.piece, c, put, list.partials + first, &list.pieces[first].arrived, is_last);
   }
@@ -251,7 +227,7 @@ template <class Row, class Composite, class Put>
 __device__ void reduce_piece_by_piece(const Row& segment, const Composite& c, const Put& put) {
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
-  const segment_cut cut = cut_of_long(segment.count());
+  const segment_cut cut = cut_of_long(segment);
   if (segment.count() <= cut.length) return reduce_one_piece(segment, c, put);
   const auto pieces = static_cast<unsigned>(cut.pieces(segment.count()));
   accumulator of_thread = c.identity();
@@ -282,7 +258,12 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
     __syncthreads();
     for (unsigned at = 0; at < blockDim.x; ++at) {
       if ((long_ones[at / warp_size] >> at % warp_size & 1) == 0) continue;
-      reduce_piece_by_piece(all.row(all.place(base + at)), c, put);
+      const auto segment = all.row(all.place(base + at));
+      if (leaves_middle_ones<All> && segment.count() <= segment_of_warp) {
+        reduce_middle_one(segment, c, put);
+      } else {
+        reduce_piece_by_piece(segment, c, put);
+      }
     }
     __syncthreads();
   }
@@ -309,7 +290,7 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Co
   if (count <= list.capacity) {
     reduce_listed_segments(all, c, put, list, count, block.is_last);
   } else {
-    reduce_long_segments(all, c, put, list.of_first, block.long_ones);
+    reduce_long_segments(all, c, put, leaves_middle_ones<All> ? most_of_warp(all) : list.of_first, block.long_ones);
   }
   if (threadIdx.x == 0) {
     draw_ticket(list.ticket, gridDim.x, block.is_last);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <fanin/cuda/split/segments.cuh>
+#include <fanin/cuda/split/segments_by_warps.cuh>
 #include <fanin/cuda/split/staged.cuh>
 #include <fanin/device/block.cuh>
 #include <fanin/device/grid_order.cuh>
@@ -18,9 +19,6 @@
 /// longest ones, whose pieces other blocks count, all of them, and share. And many of an array in two, as in
 /// segments.cuh, of which the first has a block for each. The bits are those of segments.cuh.
 namespace fanin::detail {
-
-inline constexpr unsigned warps_of_segments = threads_of_segments / warp_size;
-inline constexpr unsigned log_warps_of_block = std::bit_width(warps_of_segments) - 1;
 
 /// Who takes what, and the call's workspace for what is shared.
 template <class Accumulator>
@@ -34,47 +32,6 @@ struct segments_share {
   Accumulator* partials;  ///< of pieces
   unsigned* arrived;      ///< of segments, how many pieces are there; 0 before and after
 };
-
-/// Teams of a block have memory for each part of a segment, a lane's accumulator: how many warps are a team at least,
-/// if they are several, and how much memory that is.
-template <class Accumulator>
-inline constexpr unsigned least_log_warps = sizeof(Accumulator) <= 16   ? 1
-                                            : sizeof(Accumulator) <= 32 ? 2
-                                                                        : 3;
-template <class Accumulator>
-inline constexpr std::size_t bytes_of_team = parts_of_segment * warp_size * sizeof(Accumulator);
-template <class Accumulator>
-inline constexpr std::size_t bytes_of_teams =
-    (warps_of_segments >> least_log_warps<Accumulator>)*bytes_of_team<Accumulator>;
-
-/// By a warp, of which each lane has the same segment, one that a warp can do.
-template <class Row, class Composite, class Put>
-__device__ void reduce_segment_by_warp(const Row& segment, const Composite& c, const Put& put) {
-  constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
-  reduce_segments_of_warp<classes>(
-      segment, [&](int) { return segment; }, threadIdx.x % warp_size == 0 ? segment.count() : -1, c, put, [](int) {});
-}
-
-/// By a block, of which each team of so many warps has such a segment, or none: its warps share the parts.
-template <class Row, class Composite, class Put>
-__device__ void reduce_by_teams(const Row& segment, bool has_one, unsigned log_warps, const Composite& c,
-                                const Put& put) {
-  using accumulator = typename Composite::accumulator_type;
-  constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
-  const unsigned warps = 1u << log_warps;
-  const unsigned warp = threadIdx.x / warp_size & (warps - 1);
-  const unsigned team = threadIdx.x / warp_size >> log_warps;
-  const unsigned lane = threadIdx.x % warp_size;
-  auto* const of_part = reinterpret_cast<accumulator*>(memory_of_launch()) + team * parts_of_segment * warp_size + lane;
-  const auto count = has_one ? static_cast<unsigned>(segment.count()) : 0u;
-  const unsigned parts = count > classes.of_group ? (count - 1) / static_cast<unsigned>(part_of_segment) + 1 : 0;
-  accumulator value = c.identity();
-  gather_by_team(segment, c, value, 0, parts, warp, warps, of_part);
-  if (warp != 0 || !has_one) return;
-  if (parts == 0) return reduce_segment_by_warp(segment, c, put);
-  join_lanes(c, value, warp_size);
-  if (lane == 0) put.put(segment.place[0], c.at(segment.place).result(value));
-}
 
 /// How many segments' lengths a thread asks for at once. One after the other they kept the blocks for 2 us and more.
 inline constexpr int counts_in_flight = 4;
@@ -114,7 +71,7 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
   auto& block = object_of_block<memory_of_shared_pieces>();
   const auto count_of = [&](std::int64_t row) { return all.row(all.place(row)).count(); };
   const auto pieces_in = [&](std::int64_t count) {
-    return count <= share.most ? 0 : static_cast<int>(cut_of_long(count).pieces(count));
+    return count <= share.most ? 0 : static_cast<int>(cut_of_long<All>(count).pieces(count));
   };
   const auto pieces_of = [&](std::int64_t row) { return pieces_in(count_of(row)); };
   const auto sharing = static_cast<int>(gridDim.x - share.alone);
