@@ -487,7 +487,7 @@ TEST_F(injected_faults, a_bad_machine_is_told_in_words) {
   }
   {
     const failing_call layer("cudaGetDevice", cudaErrorNoDevice);
-    expect_words([] { fanin::cuda(); }, "cudaErrorNoDevice");
+    expect_words([] { fanin::cuda(); }, "here is no GPU with a driver for this CUDA runtime");
   }
   {
     const failing_call layer("cudaGetDevice", cudaErrorInsufficientDriver);

@@ -29,6 +29,24 @@ bool is_of_a_kernel(cudaError_t code) {
   }
 }
 
+/// What to do about an error that stands at the beginning of all use.
+const char* advice_for(cudaError_t code) {
+  if (is_of_a_kernel(code)) {
+    return "; a kernel failed, of this call or of any work before it on the device: CUDA tells whoever calls next";
+  }
+  switch (code) {
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+      return "; here is no GPU with a driver for this CUDA runtime (see nvidia-smi): use another backend, such as "
+             "fanin::serial";
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+      return "; the program has no code for this GPU: give its compute capability to CMAKE_CUDA_ARCHITECTURES, where "
+             "Fanin and where the program is built";
+    default: return "";
+  }
+}
+
 template <class Function>
 void find_in_driver(Function*& function, const char* name) {
   const last_error_scope last_error;
@@ -63,9 +81,7 @@ void throw_cuda_error(cudaError_t code, const char* call, const char* file, int 
   const std::string path = file;
   throw cuda_error(code, std::string("fanin: ") + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ") from " +
                              call + " at " + path.substr(path.rfind('/') + 1) + ":" + std::to_string(line) +
-                             (is_of_a_kernel(code) ? "; a kernel failed, of this call or of any work before it on the "
-                                                     "device: CUDA tells whoever calls next"
-                                                   : ""));
+                             advice_for(code));
 }
 
 cuda_driver cuda_driver::find() {

@@ -27,6 +27,8 @@ enum cudaError_t {
   cudaErrorNotReady,
   cudaErrorNoDevice,
   cudaErrorInsufficientDriver,
+  cudaErrorNoKernelImageForDevice,
+  cudaErrorUnsupportedPtxVersion,
   cudaErrorIllegalAddress,
   cudaErrorMisalignedAddress,
   cudaErrorInvalidAddressSpace,
