@@ -178,6 +178,15 @@ std::vector<input_choice> pair_inputs(const CLI::App& app, const CLI::Option* in
 
 }  // namespace
 
+void check_known(std::string_view what, const std::vector<std::string>& given, std::vector<std::string> known) {
+  for (const std::string& one : given) {
+    if (contains(known, one)) continue;
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    throw std::invalid_argument(fmt::format("there is no {} \"{}\"; there are: {}", what, one, joined(known)));
+  }
+}
+
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;
   while (!text.empty()) {

@@ -20,6 +20,9 @@ struct input_choice {
   std::string array;  ///< in an .npz; may be empty where it holds only one
 };
 
+/// Throws std::invalid_argument with what there is where one of those that were given is not.
+void check_known(std::string_view what, const std::vector<std::string>& given, std::vector<std::string> known);
+
 struct options {
   std::vector<std::string> backends{"all"};
   std::vector<std::string> strategies{"all"};

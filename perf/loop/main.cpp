@@ -84,6 +84,9 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
 int measure(const request& asked, device* gpu) {
   if (!asked.json.empty()) check_writable(asked.json);
   const cg::registry all = cg::all_contenders(gpu != nullptr);
+  std::vector<std::string> libraries;
+  for (const cg::contender& who : all.contenders) libraries.push_back(who.library);
+  check_known("library", asked.chosen.libraries, libraries);
   const std::vector<cg::row> rows = cg::run_all(asked.chosen, all, gpu);
   fmt::print("{}", cg::to_table(rows));
   if (!asked.json.empty()) {

@@ -127,6 +127,9 @@ request read_command_line(CLI::App& app, int argc, char** argv, bool has_gpu) {
 int measure(const request& asked, device* gpu) {
   if (!asked.json.empty()) check_writable(asked.json);
   const shapes::registry all = shapes::all_contenders(gpu != nullptr);
+  std::vector<std::string> contenders;
+  for (const shapes::contender& who : all.contenders) contenders.push_back(who.name);
+  check_known("contender", asked.chosen.contenders, contenders);
   for (const std::string& words : all.without) {
     const auto is_matrix = [](const shapes::shape& of) { return of.what == shapes::kind::spmv; };
     if (std::any_of(asked.chosen.shapes.begin(), asked.chosen.shapes.end(), is_matrix)) {

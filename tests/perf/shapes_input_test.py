@@ -66,6 +66,11 @@ class Input(Runs):
         self.assertIn(str(self.file), found["meta"]["input"])
         return [list(dict.fromkeys(row[key] for row in found["rows"])) for key in ("shape", "type")]
 
+    def test_names_that_are_not_there(self):
+        shape = ("--shapes", "rows:4x4")
+        self.says('there is no contender "nobody"; there are: ', *shape, "--contenders", "fanin,nobody")
+        self.says("fanin", *shape, "--contenders", "nobody")
+
     def test_axes_of_either_order(self):
         write_npy(self.file, (2, 3, 5))
         self.assertEqual(self.shapes_of(), [["columns:2x15", "middle:2x3x5", "rows:6x5"], ["f64"]])
