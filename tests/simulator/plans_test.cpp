@@ -284,10 +284,12 @@ TEST(plans, of_segments_for_a_warp) {
   EXPECT_EQ(of(9, 16), 2u);
   EXPECT_EQ(of(17, 16), 2u);
   EXPECT_EQ(of(96, 16), 32u);        // by half of the blocks
-  EXPECT_EQ(of(95, 27), 18u);        // staged at once
+  EXPECT_EQ(of(62, 16), 21u);        // three blocks' even shares
+  EXPECT_EQ(of(95, 27), 16u);        // staged at once
   EXPECT_EQ(of(95, 27, 256), 16u);   // staged twice
-  EXPECT_EQ(of(143, 20, 256), 24u);  // a multiple of 4
-  EXPECT_EQ(of(249, 64, 256), 24u);  // 32 would leave half of the second time empty
+  EXPECT_EQ(of(142, 20, 256), 24u);  // from where 64 bytes begin
+  EXPECT_EQ(of(285, 27, 256), 24u);  // from there, too
+  EXPECT_EQ(of(249, 64, 256), 23u);  // 32 would leave half of the second time empty
   EXPECT_EQ(of(384, 0), 32u);
   EXPECT_EQ(of(100'000, 27), 32u);
   EXPECT_EQ(of(125, 2'048, 512, true), 25u);
