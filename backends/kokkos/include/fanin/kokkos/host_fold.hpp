@@ -60,7 +60,7 @@ void fold_on_host(const F& f, const Composite& c, std::int64_t begin, std::int64
     c.join(acc, host::fold(f, c, begin, end));
   } else {
     detail::for_stretches(f, begin, end, [&](const auto& g, auto from, auto until) {
-      fold_lanes(
+      detail::fold_lanes(
           from, until, acc, [&] { return c.identity(); },
           [&](accumulator& lane, auto i) { c.accumulate_on_host(g, lane, i); },
           [&](accumulator& into, const accumulator& from_lane) { c.join(into, from_lane); });
@@ -91,10 +91,10 @@ struct kokkos_host_functor {
     const std::int64_t end = share.begin(item + 1);
     if constexpr (is_small<typename Composite::accumulator_type>) {
       auto acc = slot.value;  // a local one, which f cannot reach
-      fold_on_host(f, composite, begin, end, acc);
+      detail::fold_on_host(f, composite, begin, end, acc);
       slot.value = acc;
     } else {
-      fold_on_host(f, composite, begin, end, slot.value);
+      detail::fold_on_host(f, composite, begin, end, slot.value);
     }
   }
 };

@@ -74,7 +74,7 @@ void reduce_to_slot(const kokkos_state<Space>& state, const Space& space, const 
   if constexpr (is_host_space<Space>) {
     // One work item a thread: Kokkos's own loop knows one accumulator only, and waits for it at every element.
     const std::int64_t items =
-        Composite::has_any_spill ? work_items(state.threads(), count) : std::min(count, state.threads());
+        Composite::has_any_spill ? detail::work_items(state.threads(), count) : std::min(count, state.threads());
     Kokkos::parallel_reduce(label, kokkos_range<Space>(space, 0, items),
                             kokkos_host_functor<F, Composite>{{first, count, items}, c, f}, reducer);
   } else {
@@ -105,7 +105,7 @@ auto* reduce_through_workspace(kokkos_state<Space>& state, const Space& space, c
   using slot = kokkos_slot<typename Composite::accumulator_type>;
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto most = static_cast<std::int64_t>(std::max<std::size_t>(most_bytes / sizeof(slot), 1));
-  std::int64_t items = std::min(work_items(state.threads(), count), most);
+  std::int64_t items = std::min(detail::work_items(state.threads(), count), most);
   auto* const partials = static_cast<slot*>(state.workspace(static_cast<std::size_t>(items) * sizeof(slot)));
   Kokkos::parallel_for(label, kokkos_range<Space>(space, 0, items),
                        kokkos_gather_functor<F, Composite>{f, c, {first, count, items}, partials});
@@ -127,22 +127,22 @@ typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& stat
 template <class Space, class F, class Composite>
 typename Composite::result_type kokkos_reduce(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                               std::int64_t first, std::int64_t count, const F& f, const Composite& c) {
-  refuse_kokkos_capture(space, "fanin::parallel_reduce");
+  detail::refuse_kokkos_capture(space, "fanin::parallel_reduce");
   if constexpr (Composite::is_finished && !is_host_space<Space>) {
-    return kokkos_reduce_finished(state, space, label, first, count, f, c);
+    return detail::kokkos_reduce_finished(state, space, label, first, count, f, c);
   } else {
-    return launch_alone(space, [&] {
+    return detail::launch_alone(space, [&] {
       kokkos_slot<typename Composite::accumulator_type> total{c.identity()};
       if constexpr (through_workspace<Space, Composite>) {
         using slot = kokkos_slot<typename Composite::accumulator_type>;
         using memory_space = typename Space::memory_space;
-        const slot* from = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
+        const slot* from = detail::reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
         Kokkos::deep_copy(space, Kokkos::View<slot, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&total),
                           Kokkos::View<const slot, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from));
         space.fence("fanin::parallel_reduce: for the value");
       } else {
-        reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f, c.plain(),
-                                                                  &total);
+        detail::reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), first, count, f,
+                                                                          c.plain(), &total);
       }
       return c.result_on_host(total.value);
     });
@@ -155,17 +155,17 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
                         typename Composite::result_type* out, std::int64_t first, std::int64_t count, const F& f,
                         const Composite& c) {
   if constexpr (is_host_space<Space>) {
-    *out = kokkos_reduce(state, space, label, first, count, f, c);
+    *out = detail::kokkos_reduce(state, space, label, first, count, f, c);
   } else {
     using slot = kokkos_slot<typename Composite::accumulator_type>;
-    launch_alone(space, [&] {
+    detail::launch_alone(space, [&] {
       slot* total = nullptr;
       if constexpr (through_workspace<Space, Composite>) {
-        total = reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
+        total = detail::reduce_through_workspace(state, space, label.get(), first, count, f, c.plain());
       } else {
         total = static_cast<slot*>(state.workspace(sizeof(slot)));
-        reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f, c.plain(),
-                                                            total);
+        detail::reduce_to_slot<typename Space::memory_space, false>(state, space, label.get(), first, count, f,
+                                                                    c.plain(), total);
       }
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, 1),
                            kokkos_result_functor<Composite>{c, total, out});
@@ -178,7 +178,7 @@ void kokkos_reduce_into(kokkos_state<Space>& state, const Space& space, const ko
 template <class Result, class Space, class Launch>
 pending<Result> kokkos_pending(kokkos_state<Space>& state, const Space& space, const Launch& launch) {
   using value_type = typename pending<Result>::value_type;
-  refuse_kokkos_capture(space, "fanin::parallel_reduce_async");
+  detail::refuse_kokkos_capture(space, "fanin::parallel_reduce_async");
   auto slot = state.results->take(sizeof(value_type));
   launch(static_cast<value_type*>(slot->memory()));
   slot->record(space);
@@ -194,10 +194,11 @@ pending<typename Composite::result_type> kokkos_reduce_async(kokkos_state<Space>
                                                              std::int64_t count, const F& f, const Composite& c) {
   using result_type = typename Composite::result_type;
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_pending<result_type>(
-        state, space, [&](result_type* to) { kokkos_reduce_into(state, space, label, to, first, count, f, c); });
+    return kokkos_pending<result_type>(state, space, [&](result_type* to) {
+      detail::kokkos_reduce_into(state, space, label, to, first, count, f, c);
+    });
   } else {
-    return pending<result_type>(kokkos_reduce(state, space, label, first, count, f, c));
+    return pending<result_type>(detail::kokkos_reduce(state, space, label, first, count, f, c));
   }
 }
 
@@ -208,10 +209,10 @@ typename Composite::result_type kokkos_reduce_finished(kokkos_state<Space>& stat
                                                        std::int64_t count, const F& f, const Composite& c) {
   using result_type = typename Composite::result_type;
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_reduce_async(state, space, label, first, count, f, c).get();
+    return detail::kokkos_reduce_async(state, space, label, first, count, f, c).get();
   } else {
     const Kokkos::View<result_type, typename Space::memory_space> out("fanin::finished");
-    kokkos_reduce_into(state, space, label, out.data(), first, count, f, c);
+    detail::kokkos_reduce_into(state, space, label, out.data(), first, count, f, c);
     const auto on_host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, out);
     Kokkos::deep_copy(space, on_host, out);
     space.fence("fanin::parallel_reduce: for the value");
@@ -227,7 +228,7 @@ class kokkos_finish_aside {
   using result_type = typename Composite::result_type;
 
   explicit kokkos_finish_aside(kokkos_state<Space>& state) {
-    refuse_kokkos_capture(state.space(call), call);
+    detail::refuse_kokkos_capture(state.space(call), call);
     const kokkos_relaxed_capture relaxed;
     aside_ = state.aside();
     alone([](const Space&, result_type*) {});  // nothing is allocated later
@@ -257,7 +258,7 @@ class kokkos_finish_aside {
   void alone(const Use& use) const {
     const Space& space = aside_->space(call);
     const kokkos_relaxed_capture relaxed;  // of another stream
-    launch_alone(space, [&] { use(space, static_cast<result_type*>(aside_->workspace(sizeof(result_type)))); });
+    detail::launch_alone(space, [&] { use(space, static_cast<result_type*>(aside_->workspace(sizeof(result_type)))); });
   }
 
   std::shared_ptr<kokkos_state<Space>> aside_;
@@ -268,7 +269,7 @@ template <class Space>
 class kokkos_for_aside {
  public:
   explicit kokkos_for_aside(kokkos_state<Space>& state) {
-    refuse_kokkos_capture(state.space(call), call);
+    detail::refuse_kokkos_capture(state.space(call), call);
     const kokkos_relaxed_capture relaxed;
     aside_ = state.aside();
   }
@@ -278,7 +279,7 @@ class kokkos_for_aside {
   void operator()(std::int64_t count, const F& f) const {
     const Space& space = aside_->space(call);
     const kokkos_relaxed_capture relaxed;  // of another stream
-    launch_alone(space, [&] {
+    detail::launch_alone(space, [&] {
       Kokkos::parallel_for(call, kokkos_range<Space>(space, 0, count), kokkos_for_functor<F>{f, 0});
       space.fence(call);
     });

@@ -66,7 +66,7 @@ struct kokkos_host_rows_functor {
           all, composite.plain(), share.begin(item), until, host::short_row,
           [&](const auto& f) {
             auto acc = composite.identity();
-            fold_on_host(f, composite.plain(), f.first(), f.first() + f.count(), acc);
+            detail::fold_on_host(f, composite.plain(), f.first(), f.first() + f.count(), acc);
             return acc;
           },
           put_one);
@@ -107,22 +107,22 @@ void kokkos_reduce_rows_on_host(kokkos_state<Space>& state, const Space& space, 
   const bool shares_elements = (all.results < threads || all.results < few) && all.count > many_elements * threads;
   if (!shares_elements || threads == 1) {
     const std::int64_t items = std::min(all.results, threads);
-    kokkos_for_items(space, label, items,
-                     kokkos_host_rows_functor<Put, All, Composite>{{0, all.results, items}, put, all, c});
+    detail::kokkos_for_items(space, label, items,
+                             kokkos_host_rows_functor<Put, All, Composite>{{0, all.results, items}, put, all, c});
   } else if constexpr (All::reduces_fastest) {
     for (std::int64_t row = 0; row < all.results; ++row) {
       kokkos_slot<accumulator> total{c.identity()};
-      reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(state, space, label.get(), all.first(), all.count,
-                                                                axes_row<const All&>{all, all.place(row)}, c.plain(),
-                                                                &total);
+      detail::reduce_to_slot<Kokkos::HostSpace, !is_synchronous<Space>>(
+          state, space, label.get(), all.first(), all.count, axes_row<const All&>{all, all.place(row)}, c.plain(),
+          &total);
       put.put(row, c.at(all.place(row)).result_on_host(total.value));
     }
   } else {
     const std::int64_t items = std::min(all.count, threads);
     std::vector<accumulator> partials(static_cast<std::size_t>(items * all.results), c.identity());
-    kokkos_for_items(space, label, items,
-                     kokkos_host_columns_functor<All, typename Composite::plain_type>{
-                         {0, all.count, items}, all, c.plain(), partials.data()});
+    detail::kokkos_for_items(space, label, items,
+                             kokkos_host_columns_functor<All, typename Composite::plain_type>{
+                                 {0, all.count, items}, all, c.plain(), partials.data()});
     for (std::int64_t row = 0; row < all.results; ++row) {
       accumulator& acc = partials[static_cast<std::size_t>(row)];
       for (std::int64_t item = 1; item < items; ++item) {
@@ -195,14 +195,14 @@ template <class Row, class Composite>
 void kokkos_fold_piece(const Row& f, const Composite& c, std::int64_t number,
                        typename Composite::accumulator_type& acc) {
   const std::int64_t from = f.first() + number * cut_on_hosts.length;
-  fold_on_host(f, c, from, std::min(from + cut_on_hosts.length, f.first() + f.count()), acc);
+  detail::fold_on_host(f, c, from, std::min(from + cut_on_hosts.length, f.first() + f.count()), acc);
 }
 /// Of offsets that fall: one that has no place, folded where it is joined.
 template <class Row, class Composite>
 void kokkos_join_piece(const Row& f, const Composite& c, std::int64_t number,
                        typename Composite::accumulator_type& into) {
   auto of_piece = c.identity();
-  kokkos_fold_piece(f, c, number, of_piece);
+  detail::kokkos_fold_piece(f, c, number, of_piece);
   c.join(into, of_piece);
 }
 
@@ -227,12 +227,12 @@ struct kokkos_host_segments_functor {
       if (f.count() > cut_on_hosts.length) {
         if (segments.position(at) >= share.begin(item) && fold_pieces(at, item)) return;
         for (std::int64_t piece = 0; piece < cut_on_hosts.pieces(f.count()); ++piece) {
-          kokkos_join_piece(f, c, piece, acc);
+          detail::kokkos_join_piece(f, c, piece, acc);
         }
       } else {
         acc = host::fold_one_row(f, c, host::short_row, [&](const auto& of_row) {
           auto folded = c.identity();
-          fold_on_host(of_row, c, of_row.first(), of_row.first() + of_row.count(), folded);
+          detail::fold_on_host(of_row, c, of_row.first(), of_row.first() + of_row.count(), folded);
           return folded;
         });
       }
@@ -257,7 +257,7 @@ struct kokkos_host_segments_functor {
       if (piece == nullptr) break;
       piece->row = row;
       piece->number = number;
-      kokkos_fold_piece(f, composite.plain(), number, piece->value);
+      detail::kokkos_fold_piece(f, composite.plain(), number, piece->value);
     }
     return first == 0 && number > 0;
   }
@@ -274,8 +274,9 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
   std::vector<piece_type> room(static_cast<std::size_t>(segments.most_pieces()), piece_type{0, 0, c.identity()});
   kokkos_folded_pieces<typename Composite::accumulator_type> pieces{room.data(), segments.most_pieces()};
   const std::vector<std::int64_t> bounds = segments.bounds(share);
-  kokkos_for_items(space, label, items,
-                   kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(), &pieces});
+  detail::kokkos_for_items(
+      space, label, items,
+      kokkos_host_segments_functor<Put, All, Composite>{share, segments, put, c, bounds.data(), &pieces});
   room.resize(static_cast<std::size_t>(pieces.size()), piece_type{0, 0, c.identity()});
   std::sort(room.begin(), room.end(), [](const piece_type& a, const piece_type& b) {
     return a.row != b.row ? a.row < b.row : a.number < b.number;
@@ -290,7 +291,7 @@ void kokkos_reduce_segments_on_host(kokkos_state<Space>& state, const Space& spa
       if (next != room.end() && next->row == row && next->number == number) {
         c.join(acc, (next++)->value);
       } else {
-        kokkos_join_piece(f, c.plain(), number, acc);
+        detail::kokkos_join_piece(f, c.plain(), number, acc);
       }
     }
     put.put(row, c.at(f.place).result_on_host(acc));
@@ -320,7 +321,7 @@ struct kokkos_rows_functor {
 
   FANIN_FUNCTION void operator()(std::int64_t item) const {
     for (std::int64_t row = item; row < all.results; row += items) {
-      put.put(row, kokkos_result_of_row(all.row(all.place(row)), composite, spills + item));
+      put.put(row, detail::kokkos_result_of_row(all.row(all.place(row)), composite, spills + item));
     }
   }
 };
@@ -337,14 +338,14 @@ std::int64_t kokkos_items(const kokkos_state<Space>& state) {
 template <class Space, class Put, class All, class Composite>
 void kokkos_reduce_rows(kokkos_state<Space>& state, const Space& space, const kokkos_label& label, const Put& put,
                         const All& all, const Composite& c) {
-  launch_alone(space, [&] {
+  detail::launch_alone(space, [&] {
     if constexpr (is_host_space<Space> && All::has_equal_rows) {
-      kokkos_reduce_rows_on_host(state, space, label, put, all, c);
+      detail::kokkos_reduce_rows_on_host(state, space, label, put, all, c);
     } else if constexpr (is_host_space<Space>) {
-      kokkos_reduce_segments_on_host(state, space, label, put, all, c);
+      detail::kokkos_reduce_segments_on_host(state, space, label, put, all, c);
     } else {
       using slot = kokkos_slot<typename Composite::accumulator_type>;
-      const std::int64_t items = std::min(all.results, kokkos_items<slot>(state));
+      const std::int64_t items = std::min(all.results, detail::kokkos_items<slot>(state));
       auto* const spills = static_cast<slot*>(state.workspace(static_cast<std::size_t>(items) * sizeof(slot)));
       Kokkos::parallel_for(label.get(), kokkos_range<Space>(space, 0, items),
                            kokkos_rows_functor<Put, All, Composite>{put, all, c, items, spills});
@@ -358,9 +359,9 @@ pending<void> kokkos_reduce_rows_async(kokkos_state<Space>& state, const Space& 
                                        const Put& put, const All& all, const Composite& c) {
   if constexpr (kokkos_results<Space>::has_events) {
     return kokkos_pending<void>(state, space,
-                                [&](no_result*) { kokkos_reduce_rows(state, space, label, put, all, c); });
+                                [&](no_result*) { detail::kokkos_reduce_rows(state, space, label, put, all, c); });
   } else {
-    kokkos_reduce_rows(state, space, label, put, all, c);
+    detail::kokkos_reduce_rows(state, space, label, put, all, c);
     if constexpr (!is_host_space<Space>) space.fence("fanin::parallel_reduce_async: for the results");
     return pending_of_nothing();
   }

@@ -58,7 +58,7 @@ inline void check_kokkos_cuda(cudaError_t status, const char* call) {
 
 inline bool is_kokkos_capturing(const Kokkos::Cuda& space, const char* call) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check_kokkos_cuda(cudaStreamIsCapturing(space.cuda_stream(), &status), call);
+  detail::check_kokkos_cuda(cudaStreamIsCapturing(space.cuda_stream(), &status), call);
   return status != cudaStreamCaptureStatusNone;
 }
 
@@ -66,8 +66,8 @@ inline bool is_kokkos_capturing(const Kokkos::Cuda& space, const char* call) {
 class kokkos_cuda_device {
  public:
   explicit kokkos_cuda_device(int device) {
-    check_kokkos_cuda(cudaGetDevice(&previous_), "fanin: cudaGetDevice");
-    check_kokkos_cuda(cudaSetDevice(device), "fanin: cudaSetDevice");
+    detail::check_kokkos_cuda(cudaGetDevice(&previous_), "fanin: cudaGetDevice");
+    detail::check_kokkos_cuda(cudaSetDevice(device), "fanin: cudaSetDevice");
   }
   ~kokkos_cuda_device() { (void)cudaSetDevice(previous_); }
   kokkos_cuda_device(const kokkos_cuda_device&) = delete;
@@ -85,7 +85,8 @@ class kokkos_result_slot final : public pending_slot {
   /// After the launch that writes the result.
   void record(const Kokkos::Cuda& space) {
     const kokkos_cuda_device current(space.cuda_device());
-    check_kokkos_cuda(cudaEventRecord(event_, space.cuda_stream()), "fanin::parallel_reduce_async: cudaEventRecord");
+    detail::check_kokkos_cuda(cudaEventRecord(event_, space.cuda_stream()),
+                              "fanin::parallel_reduce_async: cudaEventRecord");
   }
 
   bool is_ready() noexcept override {
@@ -98,7 +99,7 @@ class kokkos_result_slot final : public pending_slot {
   void take(void* to, std::size_t bytes) override {
     if (!kokkos_lifetime::get().is_alive()) kokkos_lifetime::throw_finalized("fanin::pending::get");
     const kokkos_relaxed_capture relaxed;
-    check_kokkos_cuda(cudaEventSynchronize(event_), "fanin::pending::get: cudaEventSynchronize");
+    detail::check_kokkos_cuda(cudaEventSynchronize(event_), "fanin::pending::get: cudaEventSynchronize");
     std::memcpy(to, memory_, bytes);
   }
   inline void release() noexcept override;
@@ -154,8 +155,8 @@ struct kokkos_results<Kokkos::Cuda> final : kokkos_resource,
     const kokkos_relaxed_capture relaxed;
     std::forward_list<slot> made(1);
     made.front().bytes_ = bytes;
-    check_kokkos_cuda(cudaEventCreateWithFlags(&made.front().event_, cudaEventDisableTiming),
-                      "fanin::parallel_reduce_async: cudaEventCreateWithFlags");
+    detail::check_kokkos_cuda(cudaEventCreateWithFlags(&made.front().event_, cudaEventDisableTiming),
+                              "fanin::parallel_reduce_async: cudaEventCreateWithFlags");
     try {
       made.front().memory_ = Kokkos::kokkos_malloc<memory_space>("fanin::kokkos results", bytes);
     } catch (...) {

@@ -88,8 +88,8 @@ std::int64_t kokkos_reduce_runs_on_host(kokkos_state<Space>& state, const Space&
   fence();
   if (const std::int64_t some = put.fitting(count); some > 0) {
     using segments = segments_functor<typename Runs::functor_type, std::int64_t>;
-    kokkos_reduce_segments_on_host(state, space, label, put.results,
-                                   segments{begins.data(), some, runs.elements, runs.f}, c);
+    detail::kokkos_reduce_segments_on_host(state, space, label, put.results,
+                                           segments{begins.data(), some, runs.elements, runs.f}, c);
   }
   return count;
 }
@@ -139,7 +139,7 @@ struct kokkos_runs_functor {
   FANIN_FUNCTION void operator()(std::int64_t item) const {
     for (std::int64_t run = item; run < put.fitting(*count); run += items) {
       const auto f = runs.row(run, begins[run], begins[run + 1]);
-      put.results.put(run, kokkos_result_of_row(f, composite, spills + item));
+      put.results.put(run, detail::kokkos_result_of_row(f, composite, spills + item));
     }
   }
 };
@@ -154,7 +154,7 @@ const std::int64_t* kokkos_reduce_runs_on_device(kokkos_state<Space>& state, con
   constexpr std::size_t alignment = 256;
   const auto rounded = [](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   const std::int64_t most = std::min(put.capacity, runs.elements);
-  const std::int64_t items = std::min(most, kokkos_items<slot>(state));
+  const std::int64_t items = std::min(most, detail::kokkos_items<slot>(state));
   const std::size_t bytes_of_begins = rounded(static_cast<std::size_t>(most + 1) * sizeof(std::int64_t));
   auto* const memory = static_cast<unsigned char*>(
       state.workspace(alignment + bytes_of_begins + static_cast<std::size_t>(items) * sizeof(slot)));
@@ -177,13 +177,13 @@ const std::int64_t* kokkos_reduce_runs_on_device(kokkos_state<Space>& state, con
 template <class Space, class Put, class Runs, class Composite>
 std::int64_t kokkos_reduce_runs(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                 const Put& put, const Runs& runs, const Composite& c) {
-  refuse_kokkos_capture(space, "fanin::parallel_reduce");
-  return launch_alone(space, [&] {
+  detail::refuse_kokkos_capture(space, "fanin::parallel_reduce");
+  return detail::launch_alone(space, [&] {
     if constexpr (is_host_space<Space>) {
-      return kokkos_reduce_runs_on_host(state, space, label, put, runs, c);
+      return detail::kokkos_reduce_runs_on_host(state, space, label, put, runs, c);
     } else {
       using memory_space = typename Space::memory_space;
-      const std::int64_t* const from = kokkos_reduce_runs_on_device(state, space, label, nullptr, put, runs, c);
+      const std::int64_t* const from = detail::kokkos_reduce_runs_on_device(state, space, label, nullptr, put, runs, c);
       std::int64_t count = 0;
       Kokkos::deep_copy(space,
                         Kokkos::View<std::int64_t, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&count),
@@ -198,9 +198,10 @@ template <class Space, class Put, class Runs, class Composite>
 void kokkos_reduce_runs_into(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                              std::int64_t* count, const Put& put, const Runs& runs, const Composite& c) {
   if constexpr (is_host_space<Space>) {
-    *count = kokkos_reduce_runs(state, space, label, put, runs, c);
+    *count = detail::kokkos_reduce_runs(state, space, label, put, runs, c);
   } else {
-    launch_alone(space, [&] { kokkos_reduce_runs_on_device(state, space, label, count, put, runs, c); });
+    detail::launch_alone(space,
+                         [&] { detail::kokkos_reduce_runs_on_device(state, space, label, count, put, runs, c); });
   }
 }
 
@@ -210,10 +211,11 @@ pending<std::int64_t> kokkos_reduce_runs_async(kokkos_state<Space>& state, const
                                                const kokkos_label& label, const Put& put, const Runs& runs,
                                                const Composite& c) {
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_pending<std::int64_t>(
-        state, space, [&](std::int64_t* count) { kokkos_reduce_runs_into(state, space, label, count, put, runs, c); });
+    return kokkos_pending<std::int64_t>(state, space, [&](std::int64_t* count) {
+      detail::kokkos_reduce_runs_into(state, space, label, count, put, runs, c);
+    });
   } else {
-    return pending<std::int64_t>(kokkos_reduce_runs(state, space, label, put, runs, c));
+    return pending<std::int64_t>(detail::kokkos_reduce_runs(state, space, label, put, runs, c));
   }
 }
 

@@ -82,7 +82,7 @@ struct kokkos_chunk_functor {
 
   void operator()(std::int64_t item) const {
     auto acc = composite.identity();
-    fold_on_host(f, composite, chunks.begin(item), chunks.end(item), acc);
+    detail::fold_on_host(f, composite, chunks.begin(item), chunks.end(item), acc);
     ::new (static_cast<void*>(partials + item)) slot{acc};
   }
 };
@@ -112,11 +112,12 @@ typename Composite::result_type kokkos_reduce_chunks(const Space& space, const s
       static_cast<std::int64_t>(std::clamp<std::size_t>(most_bytes / sizeof(slot), 1, std::size_t{1} << 16));
   auto total = c.identity();
   if (count > 0) {
-    const kokkos_chunks chunks = chunks_of(first, count, chunk, most);
+    const kokkos_chunks chunks = detail::chunks_of(first, count, chunk, most);
     const std::int64_t items = chunks.items();
     const auto partials = std::make_unique_for_overwrite<kokkos_room<slot>[]>(static_cast<std::size_t>(items));
-    launch_alone(space, [&] {
-      Kokkos::parallel_for(label, kokkos_dynamic_range(space, items), functor{chunks, c.plain(), f, partials.get()});
+    detail::launch_alone(space, [&] {
+      Kokkos::parallel_for(label, detail::kokkos_dynamic_range(space, items),
+                           functor{chunks, c.plain(), f, partials.get()});
       if constexpr (!is_synchronous<Space>) space.fence(label);
     });
     for (std::int64_t item = 0; item < items; ++item) {
@@ -129,8 +130,9 @@ typename Composite::result_type kokkos_reduce_chunks(const Space& space, const s
 template <class Space, class F>
 void kokkos_for_chunks(const Space& space, const std::string& label, std::int64_t first, std::int64_t count,
                        std::int64_t chunk, const F& f) {
-  const kokkos_chunks chunks = chunks_of(first, count, chunk, count);
-  Kokkos::parallel_for(label, kokkos_dynamic_range(space, chunks.items()), kokkos_chunk_for_functor<F>{chunks, f});
+  const kokkos_chunks chunks = detail::chunks_of(first, count, chunk, count);
+  Kokkos::parallel_for(label, detail::kokkos_dynamic_range(space, chunks.items()),
+                       kokkos_chunk_for_functor<F>{chunks, f});
 }
 
 inline void check_kokkos_tuning(const kokkos_tuning& tuning) {
