@@ -85,7 +85,7 @@ void use() {
   fanin::exact_norm2_squared(exec, pointer);
   fanin::exact_norm2_squared_into(exec, &out, xs);
   fanin::parallel_reduce(fanin::rows(exec, 3, 4), in_plane{}, sum);
-  fanin::parallel_reduce_async("sum", fanin::columns(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_async(fanin::columns(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_async(&many, fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::axes<>(fanin::md_range(exec, {3, 4}));
   fanin::axes<2>(fanin::md_range(exec, {3, 4}));
@@ -176,6 +176,8 @@ void use() {
   fanin::parallel_reduce_async(out_of_rows, fanin::rows(3, 4), in_plane{}, sum).get();
   fanin::reduce_async(out_of_rows.data(), fanin::rows(matrix), sum).get();
   fanin::reduce_async("rows", span_of_rows, fanin::rows(matrix), sum).get();
+  fanin::reduce_into(nullptr, out_of_rows, exec, fanin::rows(matrix), sum);
+  fanin::reduce_into(nullptr, span_of_rows, fanin::rows(matrix), sum);
   fanin::reduce_async(std::tuple(&out, span_of_rows), exec, fanin::rows(matrix), sum, sum).get();
   count = fanin::reduce_async(fanin::runs_to(to_keys, &out), fanin::runs(xs, keys), sum).get();
   count = fanin::parallel_reduce_async("runs", fanin::runs_to(to_keys, &out), fanin::runs(keys), value{}, sum).get();

@@ -28,6 +28,7 @@ void use(const fanin::mpi& comm) {
   fanin::reduce(exec, fanin::over(comm, fanin::columns(plane)), sum);
   fanin::reduce_into(places, exec, fanin::over(comm, fanin::axes<0, 1>(box)), fanin::min_loc<double>{});
   fanin::over(comm, fanin::runs(exec, plane[0]));
+  fanin::over(comm, fanin::over(comm, fanin::range(exec, 3)));
   fanin::over(MPI_COMM_WORLD, plane);
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
@@ -43,6 +44,8 @@ void use(const fanin::mpi& comm) {
   fanin::reduce_async(of_rows, exec, fanin::over(comm, fanin::segments(plane[0], offsets)), sum).get();
   fanin::reduce(exec, fanin::over(comm, plane), sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), product{}, sum);
+  fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane[0]), product{},
+                          fanin::min_loc<double>{});
   fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {3, 4})), in_plane{}, sum, fanin::min_loc<double>{});
   fanin::parallel_reduce(fanin::over(comm, fanin::range(exec, 3)), on_line{}, fanin::min_loc<double>{});
 #endif

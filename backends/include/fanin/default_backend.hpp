@@ -190,7 +190,8 @@ void reduce_into(detail::call_label label, detail::array_result_t<X, Reducer...>
   fanin::reduce_into(label.get(), out, default_execution(), xs, reducers...);
 }
 template <detail::no_object X, class... Reducer>
-  requires(!detail::data_of_many<X>)
+  requires(!detail::data_of_many<X> &&
+           !(detail::data_of_many<Reducer> || ...))  // behind a null label and a destination
 void reduce_into(detail::array_result_t<X, Reducer...>* out, const X& xs, const Reducer&... reducers) {
   fanin::reduce_into(out, default_execution(), xs, reducers...);
 }

@@ -236,7 +236,7 @@ void parallel_reduce_async(detail::call_label, const Range&, const Others&...) {
 }
 template <detail::range_of_many Range, class... Others>
 void parallel_reduce_async(const Range& range, const Others&... others) {
-  fanin::parallel_reduce_async(nullptr, range, others...);
+  fanin::parallel_reduce_async(detail::call_label(nullptr), range, others...);
 }
 
 /// What fits none of these is refused in words: any other overload is the better one.

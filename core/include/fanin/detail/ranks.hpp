@@ -35,6 +35,9 @@
 ///                           the same on all ranks in What
 namespace fanin {
 
+template <class Way, class Range>
+class ranks_policy;
+
 namespace detail {
 
 /// What a rank reduces its own part by, whose result is an accumulator.
@@ -67,11 +70,16 @@ inline constexpr bool hands_over_words = false;
 /// What is taken for a range by over(communicator, range); go_over_ranks refuses, in words, those that do not go there.
 template <class Range>
 concept range_for_ranks = index_range<Range> || range_of_many<Range> || has_runs<Range>;
+template <class Range>
+inline constexpr bool is_ranks_policy = false;
+template <class Way, class Range>
+inline constexpr bool is_ranks_policy<ranks_policy<Way, Range>> = true;
 template <range_for_ranks Range>
 constexpr bool go_over_ranks() {
   static_assert(!has_runs<Range>,
                 "fanin: runs do not go over ranks, which have other keys each: reduce the runs of each rank's own");
-  return !has_runs<Range>;
+  static_assert(!is_ranks_policy<Range>, "fanin: over(communicator, range) goes over one communicator's ranks");
+  return !has_runs<Range> && !is_ranks_policy<Range>;
 }
 
 /// An execution object whose calls go over ranks.
