@@ -9,7 +9,7 @@ namespace fanin {
 
 /// How a Fanin was configured. Strings of static lifetime; empty for what is not there.
 struct build_options {
-  const char* version;   ///< "0.1.0"
+  const char* version;   ///< "0.2.0"
   const char* backends;  ///< "serial, kokkos, cuda"
   const char*
       default_backend;   ///< unless the application has chosen another: fanin::backend<fanin::default_backend>::name
