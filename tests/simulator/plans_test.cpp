@@ -292,7 +292,7 @@ TEST(plans, of_segments_for_a_warp) {
   EXPECT_EQ(of(249, 64, 256), 23u);  // 32 would leave half of the second time empty
   EXPECT_EQ(of(384, 0), 32u);
   EXPECT_EQ(of(100'000, 27), 32u);
-  EXPECT_EQ(of(125, 2'048, 512, true), 25u);
+  EXPECT_EQ(of(125, 2'048, 512, true), 21u);
   EXPECT_EQ(of(32, 2'048, 256, true), 7u);
   EXPECT_EQ(of(4'000'000'000, 2'048, 256, true), 32u);
   EXPECT_EQ(of(20, std::int64_t{1} << 60), 4u);

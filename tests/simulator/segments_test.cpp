@@ -99,6 +99,13 @@ std::vector<Result> reduce_in_one_launch(const fanin::cuda& gpu, const All& all,
   return out;
 }
 
+/// x[k], and a word more, as functors have that read several arrays.
+struct number_of_several {
+  const double* x;
+  std::int64_t beside;
+  FANIN_FUNCTION double operator()(std::int64_t, std::int64_t k) const { return x[k - beside]; }
+};
+
 /// A segment's bits are the same in one launch and in two, by a lane, a warp, a block, or several, where there is no
 /// room for what blocks share, and where a first launch leaves those of more than 1024 elements to the second.
 TEST(segments, bits_do_not_depend_on_launches) {
@@ -116,11 +123,13 @@ TEST(segments, bits_do_not_depend_on_launches) {
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{});
   const new_device drawn;
   const fanin::cuda gpu;
+  const fanin::detail::segments_functor<number_of_several, std::int64_t> of_several{
+      offsets.data(), n, offsets.back(), {x.data() - 1, -1}};
   const std::vector<double> in_two = reduce_with_room_for(gpu, all, c, 1'000);
-  const std::vector<double> of_array = reduce_with_room_for(gpu, of_data, c, 1'000);
+  const std::vector<double> in_two_of_several = reduce_with_room_for(gpu, of_several, c, 1'000);
   for (std::size_t s = 0; s < lengths.size(); ++s) {
-    if (lengths[s] > 4'096) continue;  // pieces, of which a functor's are shorter
-    EXPECT_EQ(of_array[s], in_two[s]) << lengths[s] << " elements";
+    if (lengths[s] > 4'096) continue;  // pieces, which are shorter there
+    EXPECT_EQ(in_two_of_several[s], in_two[s]) << lengths[s] << " elements";
   }
   constexpr std::int64_t any = 1'000'000;
   for (const drawn_share& share :
@@ -130,19 +139,20 @@ TEST(segments, bits_do_not_depend_on_launches) {
         drawn_share{3, false, 16'384, 3}, drawn_share{3, true, 16'384, 5}, drawn_share{3, false, 65'536, 2},
         drawn_share{3, true, 20'000, 2, 10'000, 1}, drawn_share{3, true, any, 0}, drawn_share{3, false, any, 2}}) {
     EXPECT_EQ(reduce_in_one_launch(gpu, all, c, share), in_two) << share.log_warps << ", up to " << share.most;
-    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), of_array) << "of an array, up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch(gpu, of_several, c, share), in_two_of_several) << share.log_warps;
+    EXPECT_EQ(reduce_in_one_launch(gpu, of_data, c, share), in_two) << "of an array, up to " << share.most;
     if (share.log_warps != 3) continue;
-    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), of_array) << "a block each, up to " << share.most;
+    EXPECT_EQ(reduce_in_one_launch<true>(gpu, of_data, c, share), in_two) << "a block each, up to " << share.most;
   }
-  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 1'000), of_array) << "a block each in two";
-  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 3), of_array) << "a block each in two, without room";
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 1'000), in_two) << "a block each in two";
+  EXPECT_EQ(reduce_with_room_for<true>(gpu, of_data, c, 3), in_two) << "a block each in two, without room";
   // As many empty ones as bring the average to 256, and one less.
   for (const std::int64_t many : {offsets.back() / 256 + 1, offsets.back() / 256 - 1}) {
     std::vector<std::int64_t> more = offsets;
     more.resize(static_cast<std::size_t>(many) + 1, offsets.back());
-    const fanin::detail::segments_functor<number_at, std::int64_t> with_empty{
-        more.data(), many, offsets.back(), {x.data()}};
-    std::vector<double> expected = in_two;
+    const fanin::detail::segments_functor<number_of_several, std::int64_t> with_empty{
+        more.data(), many, offsets.back(), {x.data() - 1, -1}};
+    std::vector<double> expected = in_two_of_several;
     expected.resize(static_cast<std::size_t>(many), 0);
     EXPECT_EQ(reduce_with_room_for(gpu, with_empty, c, 1'000, 7), expected);
     EXPECT_EQ(reduce_with_room_for(gpu, with_empty, c, 3, 7), expected) << "without room";
@@ -187,7 +197,7 @@ TEST(segments, bits_of_contiguous_are_those_of_strided) {
 }
 
 /// Of calls: more segments of an array than blocks work at once, as long as a warp's on the average, have a block each,
-/// and up to 4096 elements the bits of f(s, k); in two launches where there are eight times as many.
+/// and the bits of f(s, k); in two launches where there are eight times as many.
 TEST(segments, a_block_each_in_calls) {
   simulator::schedule how(5);
   how.multiprocessors = 1;
@@ -205,9 +215,6 @@ TEST(segments, a_block_each_in_calls) {
     fanin::parallel_reduce_into(
         expected.data(), fanin::segments(gpu, offsets), [&](std::int64_t, std::int64_t k) { return x[k]; },
         fanin::sum<float>{});
-    const fanin::view<const float, 1> alone(x.data() + offsets[7], {lengths[7]});
-    const std::vector<std::int64_t> all_of_it{0, lengths[7]};
-    fanin::reduce_into(expected.data() + 7, gpu, fanin::segments(alone, all_of_it), fanin::sum<float>{});
     gpu.synchronize();
     const auto segments = fanin::segments(x, offsets);
     std::vector<float> sums(lengths.size());

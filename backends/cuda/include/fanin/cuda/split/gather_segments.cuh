@@ -32,6 +32,19 @@ template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
+/// Whether f(segment, k) knows more than one array, by one of which it mostly says where to read in another: each of
+/// its elements is two waits, one after the other.
+template <class F>
+inline constexpr bool reads_several = asks_for_segment<F> && (words_of<F> > 1);
+
+/// Of a warp's part or a block's piece, where rounds are not of one array's elements: then 8 (H200, us, matrices times
+/// vectors, floats and doubles, by 4 and 8: 2^15 rows by a power law 21.6, 18.5 and 22.3, 19.8; 2^21 240, 235 and 267,
+/// 264; 2^17 of which one is dense 11.6, 9.9 and 12.3, 10.6; 2^25 elements in runs of 65,536 151, 131 and 260, 202; but
+/// of doubles in runs of 64 210, 218, in segments of 1000 253, 271).
+template <class Row, int Most>
+inline constexpr int elements_of_piece_in_flight =
+    reads_several<typename Row::functor_type> ? 8 : elements_of_segment_in_flight<Row, Most>;
+
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
 template <int Most = 4, class Row, class Composite>
 __device__ void gather_of_segment(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
@@ -90,14 +103,15 @@ __device__ void gather_apart(const T* from, std::int64_t index, int left, const 
 }
 
 /// What a thread gathers of its piece or part, elements mine, mine + Step, ... of those below until, numbered from 0:
-/// 64 bytes in flight of one array, else up to Most elements. Step is a warp's lanes, or the block's threads.
+/// 64 bytes in flight of one array, else up to Most elements, or 8. Step is a warp's lanes, or the block's
+/// threads.
 template <int Most, int Step, class Row, class Composite>
 __device__ void gather_of_piece(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                                 std::int64_t mine, std::int64_t until) {
   using source = index_source<Row>;
   constexpr bool in_rounds = is_of_one_array<source, Composite>;
   constexpr int in_flight =
-      in_rounds ? elements_of_row_in_flight<source, Composite> : elements_of_segment_in_flight<Row, Most>;
+      in_rounds ? elements_of_row_in_flight<source, Composite> : elements_of_piece_in_flight<Row, Most>;
   if constexpr (is_of_contiguous<Row, Composite>) {
     if (mine >= until) return;
     const std::int64_t first = segment.first() + mine;
@@ -124,7 +138,7 @@ __device__ void gather_part(const Row& segment, const Composite& c, typename Com
 /// ones no faster: 2^26 of them in segments of 64 126 us instead of 79, on an H200.)
 template <class Row, class Composite>
 __device__ void gather_parts(const Row& segment, const Composite& c, typename Composite::accumulator_type& value) {
-  constexpr int in_flight = elements_of_segment_in_flight<Row, 8>;
+  constexpr int in_flight = elements_of_piece_in_flight<Row, 8>;
   constexpr int step = warp_size;
   static_assert(part_of_segment % (in_flight * step) == 0);
   const auto count = static_cast<int>(segment.count());

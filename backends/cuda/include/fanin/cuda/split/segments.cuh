@@ -26,13 +26,14 @@ namespace fanin::detail {
 inline constexpr std::int64_t most_pieces_of_segment = 1024;
 inline constexpr std::int64_t least_piece_of_segment = 16'384;
 
-/// Of a functor's segments less: it asks for few elements at once, and for those that the elements say, mostly, so that
-/// a block goes through a piece in many waits one after the other, and more blocks are to share a segment (H200, us, a
-/// matrix of 2^17 rows of doubles, one of which is dense, times a vector 11.5 instead of 28.6, of 2^20 28.8 and 47.6;
-/// pieces of 2048 elements: one of 2^21 rows by a power law 274 instead of 267).
+/// Of several arrays less: a thread asks for few elements at once, and waits for what they say, so that a block goes
+/// through a piece in many waits one after the other, and more blocks are to share a segment (H200, us, a matrix of
+/// 2^17 rows of doubles, one of which is dense, times a vector 11.5 instead of 28.6, of 2^20 28.8 and 47.6; pieces of
+/// 2048 elements: one of 2^21 rows by a power law 274 instead of 267; but of one array 2^25 floats in segments of 2^20
+/// 58 instead of 39).
 template <class All>
 inline constexpr std::int64_t least_piece =
-    asks_for_segment<typename All::functor_type> ? segment_of_warp : least_piece_of_segment;
+    reads_several<typename All::functor_type> ? segment_of_warp : least_piece_of_segment;
 
 /// Of a longer one.
 template <class All>
@@ -50,7 +51,7 @@ __device__ segment_cut cut_of_long(const segment_row<const All&>& segment) {
 /// other (H200, us, a matrix with rows by a power law times a vector, floats, 2^21 rows 241 instead of 250, 2^18 42.4
 /// instead of 56.3). Of an array, for whose elements it need not wait so often, they cost 138 instead of 145.
 template <class All>
-inline constexpr bool leaves_middle_ones = asks_for_segment<typename All::functor_type>;
+inline constexpr bool leaves_middle_ones = reads_several<typename All::functor_type>;
 template <class All>
 __device__ std::int64_t most_of_warp(const All& all) {
   if constexpr (leaves_middle_ones<All>) {
