@@ -11,6 +11,7 @@
 #include <fanin/cuda/destination.cuh>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/kernel.cuh>
+#include <fanin/cuda/launch.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>

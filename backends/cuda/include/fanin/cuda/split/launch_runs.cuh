@@ -8,6 +8,7 @@
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/destination.cuh>
 #include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/launch.cuh>
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/launch.cuh>
