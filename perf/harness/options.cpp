@@ -51,6 +51,10 @@ bool contains(const names& list, const std::string& wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
+std::string no_such(std::string_view what, std::string_view given, const names& valid) {
+  return fmt::format("there is no {} \"{}\"; there are: {}", what, given, joined(valid));
+}
+
 template <class List>
 CLI::Validator one_of(std::string what, const List& list, bool or_all) {
   names valid(list.begin(), list.end());
@@ -58,7 +62,7 @@ CLI::Validator one_of(std::string what, const List& list, bool or_all) {
   return CLI::Validator(
       [what = std::move(what), valid](std::string& given) -> std::string {
         if (contains(valid, given)) return {};
-        return fmt::format("there is no {} \"{}\"; there are: {}", what, given, joined(valid));
+        return no_such(what, given, valid);
       },
       "", "");
 }
@@ -183,7 +187,7 @@ void check_known(std::string_view what, const std::vector<std::string>& given, s
     if (contains(known, one)) continue;
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
-    throw std::invalid_argument(fmt::format("there is no {} \"{}\"; there are: {}", what, one, joined(known)));
+    throw std::invalid_argument(no_such(what, one, known));
   }
 }
 

@@ -29,6 +29,8 @@ namespace host {}
 
 #include <fanin/fanin.hpp>
 
+#include "support/their_names.hpp"
+
 static_assert(min(3, 2) + max(3, 2) == 5 + 0 * I);
 #undef I
 #undef max
@@ -37,21 +39,6 @@ static_assert(min(3, 2) + max(3, 2) == 5 + 0 * I);
 /// A library with a value of its own, and functions of Fanin's names that take anything.
 namespace theirs {
 
-struct nothing {};
-
-#define FANIN_TEST_THEIRS(name)                \
-  template <class... T>                        \
-  constexpr nothing name(T&&...) {             \
-    return {};                                 \
-  }                                            \
-  template <class T>                           \
-  constexpr nothing name(const T&) {           \
-    return {};                                 \
-  }                                            \
-  template <class T, class U>                  \
-  constexpr nothing name(const T&, const U&) { \
-    return {};                                 \
-  }
 FANIN_TEST_THEIRS(parallel_reduce)
 FANIN_TEST_THEIRS(parallel_reduce_into)
 FANIN_TEST_THEIRS(parallel_reduce_async)

@@ -493,6 +493,10 @@ TEST_F(injected_faults, a_bad_machine_is_told_in_words) {
     const failing_call layer("cudaGetDevice", cudaErrorInsufficientDriver);
     expect_words([] { fanin::cuda(); }, "cudaErrorInsufficientDriver");
   }
+  {
+    const failing_call layer("cudaGetDevice", cudaErrorNoKernelImageForDevice);
+    expect_words([] { fanin::cuda(); }, "give its compute capability to CMAKE_CUDA_ARCHITECTURES");
+  }
   const fanin::cuda gpu;
   const auto sum = [&]<class Strategy>(Strategy) {
     return fanin::parallel_reduce(fanin::range(gpu.with<Strategy>(), 100), index_itself{}, fanin::sum<integer>{});

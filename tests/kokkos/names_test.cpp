@@ -3,25 +3,11 @@
 #include <vector>
 
 #include "spaces.hpp"
+#include "support/their_names.hpp"
 
 /// A library with a value of its own, and functions called like those of the Kokkos backend, which take anything.
 namespace theirs {
 
-struct nothing {};
-
-#define FANIN_TEST_THEIRS(name)                \
-  template <class... T>                        \
-  constexpr nothing name(T&&...) {             \
-    return {};                                 \
-  }                                            \
-  template <class T>                           \
-  constexpr nothing name(const T&) {           \
-    return {};                                 \
-  }                                            \
-  template <class T, class U>                  \
-  constexpr nothing name(const T&, const U&) { \
-    return {};                                 \
-  }
 FANIN_TEST_THEIRS(work_items)
 FANIN_TEST_THEIRS(reduce_to_slot)
 FANIN_TEST_THEIRS(reduce_through_workspace)
@@ -42,6 +28,8 @@ FANIN_TEST_THEIRS(kokkos_reduce_chunks)
 FANIN_TEST_THEIRS(kokkos_reduce_async)
 FANIN_TEST_THEIRS(kokkos_reduce)
 FANIN_TEST_THEIRS(kokkos_join_piece)
+FANIN_TEST_THEIRS(kokkos_pending)
+FANIN_TEST_THEIRS(instance_mutex)
 FANIN_TEST_THEIRS(kokkos_launch_for)
 FANIN_TEST_THEIRS(kokkos_items)
 FANIN_TEST_THEIRS(kokkos_for_items)

@@ -194,7 +194,7 @@ pending<typename Composite::result_type> kokkos_reduce_async(kokkos_state<Space>
                                                              std::int64_t count, const F& f, const Composite& c) {
   using result_type = typename Composite::result_type;
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_pending<result_type>(state, space, [&](result_type* to) {
+    return detail::kokkos_pending<result_type>(state, space, [&](result_type* to) {
       detail::kokkos_reduce_into(state, space, label, to, first, count, f, c);
     });
   } else {

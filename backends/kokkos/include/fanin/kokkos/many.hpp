@@ -358,8 +358,8 @@ template <class Space, class Put, class All, class Composite>
 pending<void> kokkos_reduce_rows_async(kokkos_state<Space>& state, const Space& space, const kokkos_label& label,
                                        const Put& put, const All& all, const Composite& c) {
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_pending<void>(state, space,
-                                [&](no_result*) { detail::kokkos_reduce_rows(state, space, label, put, all, c); });
+    return detail::kokkos_pending<void>(
+        state, space, [&](no_result*) { detail::kokkos_reduce_rows(state, space, label, put, all, c); });
   } else {
     detail::kokkos_reduce_rows(state, space, label, put, all, c);
     if constexpr (!is_host_space<Space>) space.fence("fanin::parallel_reduce_async: for the results");

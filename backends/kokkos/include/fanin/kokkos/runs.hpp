@@ -211,7 +211,7 @@ pending<std::int64_t> kokkos_reduce_runs_async(kokkos_state<Space>& state, const
                                                const kokkos_label& label, const Put& put, const Runs& runs,
                                                const Composite& c) {
   if constexpr (kokkos_results<Space>::has_events) {
-    return kokkos_pending<std::int64_t>(state, space, [&](std::int64_t* count) {
+    return detail::kokkos_pending<std::int64_t>(state, space, [&](std::int64_t* count) {
       detail::kokkos_reduce_runs_into(state, space, label, count, put, runs, c);
     });
   } else {

@@ -68,7 +68,7 @@ decltype(auto) launch_alone(const Space& space, const Launch& launch) {
   if constexpr (locks_instances<Space>) {
     return launch();
   } else {
-    const std::lock_guard lock(instance_mutex(Kokkos::Tools::Experimental::device_id(space)));
+    const std::lock_guard lock(detail::instance_mutex(Kokkos::Tools::Experimental::device_id(space)));
     if constexpr (is_kokkos_threads<Space>) {
       try {
         return launch();
