@@ -9,7 +9,7 @@ usage: scripts/gpu-check.sh [--build DIR] [--stages LIST]
 Everything that needs a GPU, on the first one of this machine, in stages:
   tests      the tests of the preset cuda that run on a GPU, by ctest, those over ranks, too; with --build one program
              after the other and, where mpirun is, scripts/ranks-check.sh on 1, 2 and 3 ranks
-  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every row
+  sanitizer  compute-sanitizer's memcheck, racecheck, synccheck and initcheck over every strategy, over every one
              with every grid stage, over calls with many results and over what is precompiled; memcheck over what two
              ranks on one GPU hand each other, too
   soak       a million calls of random kind, size, object, thread and graph: FANIN_SOAK_CALLS, FANIN_SOAK_SEED

@@ -8,7 +8,7 @@ Where one of the two is absent, its parts say so.
 
 strategies.json  {"gpu": text, "commit": text, "read_gbs": the measured read limit, "columns": [what stands in a row],
                   "rows": [["strategy": name, "type": "i32|f32|f64", "n": elements, "us": microseconds, "block": threads,
-                  "chunks": n of fold_n, "tuned": false for the same configuration of all, true for the row's best]]}
+                  "chunks": n of fold_n, "tuned": false for the same configuration of all, true for the strategy's best]]}
                  Strategies that the catalogue lacks (Kokkos, CUB) are shown below it.
 claims.json      {"gpu": text, "commit": text,
                   "claims": {KEY: {"verdict": "confirmed|refuted|partly", "number": text}},
@@ -53,7 +53,7 @@ MARK = re.compile(r"(<!-- generated: ([^>]+?) -->)(.*?)(<!-- end -->)", re.DOTAL
 
 
 def facts(program):
-    """The catalogue's rows, by running `program`, or by compiling catalogue_facts.cpp where none is given."""
+    """The catalogue's strategies, by running `program`, or by compiling catalogue_facts.cpp where none is given."""
     with tempfile.TemporaryDirectory() as folder:
         if program is None:
             compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
@@ -141,7 +141,7 @@ def refusals(rows):
         words = []
         for names, refusing in stages_of.items():
             rest = [r["name"] for r in rows if r["name"] not in names]
-            who = "every row but `" + "`, `".join(rest) + "`" if len(rest) == 1 else "`" + "`, `".join(names) + "`"
+            who = "every strategy but `" + "`, `".join(rest) + "`" if len(rest) == 1 else "`" + "`, `".join(names) + "`"
             words.append(f"{', '.join(refusing)} for {who}")
         cells.append(("; ".join(words), why))
     return table(("refused", "the sentence"), cells)
@@ -239,7 +239,7 @@ def settings_001(claims):
                 f"{base / us:.2f}" if base and us else NOTHING,
             )
         )
-    head = ("001's kernel", "row", "001, ms", "001, x `reduce_global1`", "H200, µs", f"H200, x `{BASELINE}`")
+    head = ("001's kernel", "strategy", "001, ms", "001, x `reduce_global1`", "H200, µs", f"H200, x `{BASELINE}`")
     return table(head, lines)
 
 
@@ -262,11 +262,11 @@ def tag(example, name):
 
 
 def complaints(text, rows):
-    """What a generator cannot put right: a row without its section or figure, and the reverse."""
+    """What a generator cannot put right: a strategy without its section or figure, and the reverse."""
     names = [row["name"] for row in rows]
     headings = re.findall(r"^### `(\w+)`$", text, re.MULTILINE)
     wrong = [f"no section ### `{name}`" for name in names if headings.count(name) != 1]
-    wrong += [f"the section {name} is no row of the catalogue" for name in headings if name not in names]
+    wrong += [f"the section {name} is no strategy of the catalogue" for name in headings if name not in names]
     for name in names:
         if f"](figures/{name}.svg)" not in text or not (FIGURES / f"{name}.svg").is_file():
             wrong.append(f"no figure figures/{name}.svg")

@@ -5,7 +5,7 @@
 
 namespace fanin {
 
-/// The named strategies. Each is a row: a name, what it is for, where it comes from (a document of the five that
+/// The named strategies. Each is a name, what it is for, where it comes from (a document of the five that
 /// docs/strategies.md retells), and its recipe. Blocks and n are the documents' own where they say any.
 namespace cuda_strategy {
 

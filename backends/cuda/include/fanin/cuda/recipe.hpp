@@ -77,8 +77,8 @@ constexpr const char* to_string(grid stage) {
 }  // namespace cuda_stage
 
 /// What makes a strategy. Everything else about it is derived from this. With Clang as its host compiler nvcc 13.0
-/// takes a member that designated initialisers skip for 0, whatever it is here: a row names all members that are not 0
-/// up to its last one.
+/// takes a member that designated initialisers skip for 0, whatever it is here: a strategy names all members that are
+/// not 0 up to its last one.
 struct cuda_recipe {
   cuda_stage::thread thread;
   cuda_stage::block block;
