@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <fanin/fanin.hpp>
 #include <fanin/mpi/over.hpp>
@@ -30,6 +32,8 @@ void use(const fanin::mpi& comm) {
   fanin::over(comm, fanin::runs(exec, plane[0]));
   fanin::over(comm, fanin::over(comm, fanin::range(exec, 3)));
   fanin::over(MPI_COMM_WORLD, plane);
+  fanin::over(comm, plane[0], 1.5);
+  fanin::over(comm, fanin::columns(plane), std::optional<float>());
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), sum);
@@ -43,6 +47,11 @@ void use(const fanin::mpi& comm) {
   fanin::reduce_into(places, exec, fanin::over(comm, fanin::columns(plane)), fanin::min_loc<double>{});
   fanin::reduce_async(of_rows, exec, fanin::over(comm, fanin::segments(plane[0], offsets)), sum).get();
   fanin::reduce(exec, fanin::over(comm, plane), sum);
+  fanin::reduce(exec, fanin::over(comm, plane, std::size_t{3}), sum);
+  fanin::reduce(exec, fanin::over(comm, plane, 3U), sum);
+  fanin::reduce(exec, fanin::over(comm, plane, std::optional<int>(3)), sum);
+  fanin::reduce(exec, fanin::over(comm, plane, std::nullopt), sum);
+  fanin::reduce(exec, fanin::over(comm, plane, {}), sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane), product{}, sum);
   fanin::transform_reduce(exec, fanin::over(comm, plane), fanin::over(comm, plane[0]), product{},
                           fanin::min_loc<double>{});

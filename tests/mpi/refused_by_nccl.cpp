@@ -35,6 +35,7 @@ void use(const fanin::nccl& comm) {
 #if defined(WRONG)
   const int keys[] = {1, 1, 2};
   fanin::over(comm, fanin::runs(exec, keys));
+  fanin::over(comm, keys, 1.5);
   const fanin::cuda gpu;
   fanin::parallel_reduce(fanin::over(comm, fanin::md_range(gpu, {3, 4})), in_plane{}, fanin::min_loc<double>{});
   fanin::value_index<double, fanin::md_index<2>>* const places = nullptr;

@@ -26,6 +26,7 @@
 #include <fanin/macros.hpp>
 #include <fanin/md_index.hpp>
 #include <fanin/pending.hpp>
+#include <fanin/range.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/view.hpp>
 
@@ -60,6 +61,20 @@ struct part_of_data {
     return backend<Exec>::reduce_span_async(handle, label, elements.data(), count(), c);
   }
 };
+
+/// A number that is no index, which would be converted to one where over(communicator, data, first) takes that.
+template <class First>
+inline constexpr bool is_no_first = std::is_arithmetic_v<First> && !index_value<First>;
+template <class First>
+inline constexpr bool is_no_first<std::optional<First>> = is_no_first<First>;
+template <class First>
+concept no_first = is_no_first<First>;
+template <no_first First>
+constexpr void refuse_first() {
+  static_assert(dependent_false<First>,
+                "fanin: the first index of over(communicator, data, first) is an integer, and no bool, character or "
+                "floating-point number");
+}
 
 /// f of numbers that count from `first` instead of from 0.
 template <class F>

@@ -316,6 +316,12 @@ auto over(const mpi& comm, const Data& data, std::optional<std::int64_t> first =
   return ranks_many_data<detail::over_mpi, Data>(state_of(comm), data, first);
 }
 
+/// What is no index is refused in words.
+template <class Data, detail::no_first First>
+void over(const mpi&, const Data&, const First&) {
+  detail::refuse_first<First>();
+}
+
 /// MPI's own communicator is no fanin::mpi, whose making is collective.
 template <class... Argument>
 void over(MPI_Comm, const Argument&...) {

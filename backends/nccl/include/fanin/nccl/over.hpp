@@ -296,6 +296,12 @@ auto over(const nccl& comm, const Data& data, std::optional<std::int64_t> first 
   return ranks_many_data<detail::over_nccl, Data>(state_of(comm), data, first);
 }
 
+/// What is no index is refused in words.
+template <class Data, detail::no_first First>
+void over(const nccl&, const Data&, const First&) {
+  detail::refuse_first<First>();
+}
+
 }  // namespace fanin
 
 #if !FANIN_DETAIL_REFUSES_EXACT_SUMS
