@@ -123,6 +123,8 @@ void use() {
   fanin::reduce(fanin::runs_to(to_keys, sums, &count), exec, runs, sum);
   fanin::reduce_into(fanin::runs_to(to_keys, sums), exec, runs, sum);
   fanin::reduce_async(fanin::runs_to(to_keys, sums, &count), exec, runs, sum);
+  std::int32_t count_of_32_bits = 0;
+  fanin::reduce_into(fanin::runs_to(to_keys, sums, &count_of_32_bits), exec, runs, sum);
   fanin::reduce(fanin::runs_to(to_keys.data(), sums), exec, runs, sum);
   fanin::reduce(fanin::runs_to(matrix, sums), exec, runs, sum);
   fanin::reduce(fanin::runs_to(keys, sums), exec, runs, sum);
@@ -165,6 +167,7 @@ void use() {
   std::vector<int> to_keys(10);
   std::int64_t count = 0;
   fanin::reduce("runs", fanin::runs_to(to_keys, &out), fanin::runs(xs, keys), sum);
+  fanin::reduce_into(fanin::runs_to(to_keys, &out, nullptr), fanin::runs(xs, keys), sum);  // which throws
   fanin::reduce_into(fanin::runs_to(std::span(to_keys), std::tuple(&out, std::span(&out, 10)), &count),
                      fanin::runs(xs, keys), sum, sum);
   fanin::parallel_reduce(fanin::runs_to(to_keys, &out), fanin::runs(keys), value{}, sum);

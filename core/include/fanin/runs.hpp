@@ -203,7 +203,7 @@ constexpr bool check_counts() {
   static_assert(!has_count || Form::writes_count,
                 "fanin: parallel_reduce and reduce return how many runs there are, and the pending of the _async forms "
                 "gives it: runs_to(keys, results)");
-  return has_count == Form::writes_count;
+  return has_count == Form::writes_count && is_count<Count>;
 }
 
 /// One call over runs of keys that have been checked.

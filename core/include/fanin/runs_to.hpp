@@ -28,6 +28,10 @@ namespace detail {
 /// Of a destination that does not take how many runs there are.
 struct no_count {};
 
+/// Whether Count, which stands behind two destinations, is where how many runs there are can go, or not there at all.
+template <class Count>
+inline constexpr bool is_count = std::is_same_v<Count, no_count> || std::is_same_v<Count, std::int64_t*>;
+
 /// As what a destination is kept that is T: a reference to what has a name, if it is no mere way to other memory.
 template <class T>
 using kept_destination = std::conditional_t<std::is_pointer_v<std::remove_reference_t<T>> ||
@@ -46,6 +50,10 @@ using kept_destination = std::conditional_t<std::is_pointer_v<std::remove_refere
 /// to arrays that have a name. Pointers and spans are copied, and what has none.
 template <class Keys, class Results, class Count = detail::no_count>
 struct runs_to {
+  static_assert(detail::is_count<Count>,
+                "fanin: the count of runs_to(keys, results, count) is a std::int64_t*, to memory of the backend, and "
+                "nothing else");
+
   Keys keys;
   Results results;
   Count count;
@@ -63,6 +71,10 @@ runs_to(Keys&&, Results&&) -> runs_to<detail::kept_destination<Keys>, detail::ke
 template <class Keys, class Results>
 runs_to(Keys&&, Results&&,
         std::int64_t*) -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>, std::int64_t*>;
+template <class Keys, class Results, class Count>
+  requires(!std::is_convertible_v<Count, std::int64_t*>)
+runs_to(Keys&&, Results&&,
+        const Count&) -> runs_to<detail::kept_destination<Keys>, detail::kept_destination<Results>, Count>;
 
 namespace detail {
 
