@@ -7,8 +7,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include <fanin/error.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/macros.hpp>
 
@@ -21,6 +23,17 @@ inline int rank_of_world() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
+}
+
+/// The words of the state_error that a call throws, or none.
+template <class Call>
+std::string words_of_refusal(const Call& call) {
+  try {
+    call();
+    return "";
+  } catch (const fanin::state_error& error) {
+    return error.what();
+  }
 }
 
 /// Numbers of any magnitude and sign, the same on all ranks.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <fanin/fanin.hpp>
@@ -112,7 +113,12 @@ TEST(ranks_shapes, different_boxes) {
       (void)fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {2, 2, 2})), height_at{}, least);
     }
   };
-  EXPECT_THROW(of_rank(), fanin::state_error);
+  const std::string words = words_of_refusal(of_rank);
+  EXPECT_NE(words.find("the reducers fanin::min_loc<"), std::string::npos) << words;
+  EXPECT_TRUE(words.ends_with(comm.rank() == 0 ? ", over 2 dimensions (iterate::right)"
+                                               : ", over 3 dimensions (iterate::right)"))
+      << words;
+  EXPECT_EQ(words.find("detail"), std::string::npos) << words;
   const auto of_reducers = [&] {
     const auto part = fanin::over(comm, fanin::md_range(exec, {2, 2}));
     if (comm.rank() == 0) {
@@ -122,6 +128,24 @@ TEST(ranks_shapes, different_boxes) {
     }
   };
   EXPECT_THROW(of_reducers(), fanin::state_error);
+  // Behind the bounds: what reducers stand there for these is nobody's business, nor what gives places.
+  const auto square = fanin::over(comm, fanin::md_range(exec, {2, 2}));
+  const std::string of_label = words_of_refusal([&] {
+    (void)fanin::parallel_reduce(comm.rank() == 0 ? "one" : "another", square, height_at{}, least, first_negative{});
+  });
+  EXPECT_NE(of_label.find("the reducers fanin::min_loc<"), std::string::npos) << of_label;
+  EXPECT_TRUE(of_label.ends_with(", fanin_test::first_negative")) << of_label;
+  EXPECT_EQ(of_label.find("detail"), std::string::npos) << of_label;
+  const std::string of_finish = words_of_refusal([&] {
+    if (comm.rank() == 0) {
+      const auto g = [](const auto& found) { return found.value; };
+      (void)fanin::parallel_reduce(square, height_at{}, fanin::finished(g, least));
+    } else {
+      (void)fanin::parallel_reduce(square, height_at{}, least);
+    }
+  });
+  EXPECT_NE(of_finish, "");
+  EXPECT_EQ(of_finish.find(", finished") != std::string::npos, comm.rank() == 0) << of_finish;
   EXPECT_EQ(fanin::parallel_reduce(fanin::over(comm, fanin::md_range(exec, {2, 2})), height_at{}, least).value,
             fanin::parallel_reduce(fanin::md_range(exec, {2, 2}), height_at{}, least).value);
 }

@@ -161,12 +161,28 @@ void leave_step(mpi_state& state) noexcept { state.leave_step(); }
 
 namespace {
 
-/// The type in what name_of() gives.
-std::string type_in(const std::string& name) {
-  const std::string before = "T = ";
-  const std::size_t at = name.find(before);
-  if (at == std::string::npos || name.back() != ']') return name;
-  return name.substr(at + before.size(), name.size() - 1 - at - before.size());
+/// The types of the tuple in what name_of() gives.
+std::string types_in(const std::string& name) {
+  const std::size_t begin = name.find('<', name.find("T = "));
+  const std::size_t end = name.find_last_of('>');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return name;
+  const std::string types = name.substr(begin + 1, end - begin - 1);
+  return types.substr(0, types.find_last_not_of(' ') + 1);
+}
+
+/// What a call is, as the application has written it.
+std::string in_words(const rank_call& call) {
+  const bool has_label = call.label != nullptr && *call.label != '\0';
+  std::string words = has_label ? "the label \"" + std::string(call.label) + "\" and " : "";
+  words += "the reducers " + types_in(call.reducers);
+  if (call.is_finished) words += ", finished";
+  if (call.has_first) words += ", with a first index given";
+  if (call.dimensions > 0) {
+    words += ", over " + std::to_string(call.dimensions) + (call.dimensions == 1 ? " dimension" : " dimensions");
+    if (call.order != nullptr) words += std::string(" (") + call.order + ")";
+  }
+  if (call.results >= 0) words += ", for " + std::to_string(call.results) + " results";
+  return words;
 }
 
 }  // namespace
@@ -180,17 +196,14 @@ void check_rank_call(mpi_state& state, const rank_call& call) {
            (call.results < 0 ? "" : ", " + std::to_string(call.results));
   });
   const std::uint64_t hash = hash_of(
-      form.c_str(), hash_of(call.reducers, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
+      form.c_str(), hash_of(call.types, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
   std::uint64_t least[] = {hash, ~hash};
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.ahead(), &request), "MPI_Iallreduce");
   wait_for(request);
   if (least[0] != hash || least[1] != ~hash) {
-    throw state_error(std::string(call.name) +
-                      " over ranks: ranks make different calls; on this one it has the label \"" +
-                      (call.label == nullptr ? "" : call.label) + "\" and reduces by " + type_in(call.reducers) +
-                      (call.is_finished ? ", finished" : "") + (call.has_first ? ", with a first index given" : "") +
-                      (call.results < 0 ? "" : ", for " + std::to_string(call.results) + " results"));
+    throw state_error(std::string(call.name) + " over ranks: ranks make different calls; that of this one has " +
+                      in_words(call));
   }
 }
 
@@ -203,9 +216,9 @@ std::int64_t indices_before(mpi_state& state, std::int64_t count) {
   return state.rank == 0 ? 0 : before;
 }
 
-void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::span<std::int64_t> lower,
+void widen_bounds(mpi_state& state, const rank_call& call, bool is_empty, std::span<std::int64_t> lower,
                   std::span<std::int64_t> upper) {
-  check_rank_call(state, {"fanin::parallel_reduce", "", reducers, false, false});
+  check_rank_call(state, call);
   if (state.size == 1) return;
   const std::size_t rank = lower.size();
   std::array<std::int64_t, 2 * 6> least;  // of the lower bounds, and of the upper ones' complements

@@ -31,8 +31,8 @@
 ///   many_call<Exec>, exchanges(state)    for calls with many results: see ranks_many.hpp
 ///   first_of(state, name, count, first)  the index of this rank's first element, where it is needed
 ///   tells_bounds            whether ranks tell each other the bounds of their md_ranges, where places are asked for:
-///                           widen<What...>(state, is_empty, lower, upper) makes them those of all, of a call that is
-///                           the same on all ranks in What
+///                           widen<Shape, Reducer...>(state, is_empty, lower, upper) makes them those of all, of a call
+///                           that is the same on all ranks in these
 namespace fanin {
 
 template <class Way, class Range>

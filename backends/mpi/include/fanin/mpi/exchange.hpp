@@ -128,9 +128,12 @@ class rank_exchange {
 struct rank_call {
   const char* name;
   const char* label;
-  const char* reducers;
-  bool has_first;             ///< the index of its first element is given
-  bool is_finished;           ///< by finished(g, reducers...)
+  const char* types;           ///< what is the same on all ranks: name_of()
+  const char* reducers;        ///< name_of() a tuple of the caller's, for words
+  bool has_first;              ///< the index of its first element is given
+  bool is_finished;            ///< by finished(g, reducers...)
+  std::size_t dimensions = 0;  ///< that are reduced, where that is known, and in which order, for words
+  const char* order = nullptr;
   std::int64_t results = -1;  ///< of a call with many
 };
 
@@ -154,8 +157,8 @@ void check_rank_call(mpi_state& state, const rank_call& call);
 /// How many indices the ranks before this one have. Collective.
 std::int64_t indices_before(mpi_state& state, std::int64_t count);
 /// Makes the bounds of a rank's box those of the smallest one that holds all ranks', or, where all are empty, of none.
-/// Collective; `reducers` as in rank_call.
-void widen_bounds(mpi_state& state, const char* reducers, bool is_empty, std::span<std::int64_t> lower,
+/// Collective; `call` has so many dimensions.
+void widen_bounds(mpi_state& state, const rank_call& call, bool is_empty, std::span<std::int64_t> lower,
                   std::span<std::int64_t> upper);
 int ranks_of(const mpi_state& state) noexcept;
 /// Waits; `part` becomes the whole's. Gives how many ranks have failed.

@@ -230,8 +230,16 @@ class many_over_ranks : waiting_call<Exec> {
                   std::type_identity<Composite>, std::int64_t results, bool has_first)
       : waiting_call<Exec>{handle, name}, state_{state}, results_{results} {
     using reduced = decltype(std::declval<const Composite&>().placed.reduced);  // in one order on all ranks
-    detail::check_rank_call(state, {name, label, name_of<tuple<typename Composite::plain_type, reduced>>(), has_first,
-                                    Composite::is_finished, results});
+    using plain = typename Composite::plain_type;
+    detail::check_rank_call(state, {.name = name,
+                                    .label = label,
+                                    .types = name_of<tuple<plain, reduced>>(),
+                                    .reducers = name_of<typename written_reducers<plain>::type>(),
+                                    .has_first = has_first,
+                                    .is_finished = Composite::is_finished,
+                                    .dimensions = words_of_shape<reduced>::dimensions,
+                                    .order = words_of_shape<reduced>::order,
+                                    .results = results});
   }
 
   void check_alone() const { this->check_may_wait(); }

@@ -130,7 +130,9 @@ class call_over_ranks : waiting_call<Exec> {
   call_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
                   bool has_first)
       : waiting_call<Exec>{handle, name}, state_{state}, composite_{c} {
-    detail::check_rank_call(state, {name, label, name_of<plain_type>(), has_first, Composite::is_finished});
+    detail::check_rank_call(
+        state, {name, label, name_of<plain_type>(), name_of<typename written_reducers<plain_type>::type>(), has_first,
+                finishes<Composite>});
   }
 
   template <class Part>
@@ -235,9 +237,17 @@ struct over_mpi {
   }
 
   static constexpr bool tells_bounds = true;
-  template <class... What, std::size_t Rank>
+  template <class Shape, class... Reducer, std::size_t Rank>
   static void widen(mpi_state& state, bool is_empty, md_index<Rank>& lower, md_index<Rank>& upper) {
-    detail::widen_bounds(state, name_of<tuple<reducers_without_g<What>...>>(), is_empty, lower.at, upper.at);
+    const rank_call call{.name = "fanin::parallel_reduce",
+                         .label = nullptr,
+                         .types = name_of<tuple<Shape, reducers_without_g<Reducer>...>>(),
+                         .reducers = name_of<typename written_reducers<Reducer...>::type>(),
+                         .has_first = false,
+                         .is_finished = (is_finished<Reducer> || ...),
+                         .dimensions = Rank,
+                         .order = words_of_shape<Shape>::order};
+    detail::widen_bounds(state, call, is_empty, lower.at, upper.at);
   }
 };
 
