@@ -9,13 +9,13 @@ namespace fanin::detail {
 template <class Reducer, class Rows>
 void cuda_many_reduction<Reducer, Rows>::reduce_into(const cuda_handle& handle, const char* label, const put& to,
                                                      const all_type& all, const composite& c) {
-  reduce_many_ordered(handle, label, to, all, substitute_composite(c));
+  detail::reduce_many_ordered(handle, label, to, all, detail::substitute_composite(c));
 }
 
 template <class Reducer, class Rows>
 pending<void> cuda_many_reduction<Reducer, Rows>::reduce_async(const cuda_handle& handle, const char* label,
                                                                const put& to, const all_type& all, const composite& c) {
-  return reduce_many_pending(handle, label, to, all, substitute_composite(c));
+  return detail::reduce_many_pending(handle, label, to, all, detail::substitute_composite(c));
 }
 
 }  // namespace fanin::detail

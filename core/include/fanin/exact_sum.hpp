@@ -87,7 +87,7 @@ struct exact_product_sum<float, Result> : exact_reducer<exact_accumulator, bins_
   template <int Rows, int Columns>
   FANIN_FUNCTION void fold_batch(thread_state& state, const tile_batch<Rows, Columns, value_type>& batch) const {
     double products[Rows * Columns];
-    unrolled<Rows * Columns>([&](int i) { products[i] = product(batch.values[i]); });
+    detail::unrolled<Rows * Columns>([&](int i) { products[i] = product(batch.values[i]); });
     state.add_tile(tile_batch<Rows, Columns, double>{products, batch.first, batch.row_step, batch.rows});
   }
 
@@ -133,7 +133,7 @@ struct exact_complex_sum {
     F imaginary[Count];
 
     FANIN_FUNCTION explicit separated(const value_type* values) {
-      unrolled<Count>([&](int i) {
+      detail::unrolled<Count>([&](int i) {
         const auto x = std::bit_cast<parts>(values[i]);
         real[i] = x.real;
         imaginary[i] = x.imaginary;

@@ -194,7 +194,7 @@ FANIN_FUNCTION constexpr bool is_lower(const T& x, const T& y) {
   if (detail::is_surely_below(y, x)) return false;
   if (detail::is_nan(x) || detail::is_nan(y)) return detail::is_nan(x) && !detail::is_nan(y);
   if constexpr (is_ieee<T>) {
-    return ascending_bits(x) < ascending_bits(y);
+    return detail::ascending_bits(x) < detail::ascending_bits(y);
   } else {
     return detail::is_negative(x) && !detail::is_negative(y);
   }
@@ -207,7 +207,7 @@ FANIN_FUNCTION constexpr bool is_higher(const T& x, const T& y) {
   if (detail::is_surely_below(x, y)) return false;
   if (detail::is_nan(x) || detail::is_nan(y)) return detail::is_nan(x) && !detail::is_nan(y);
   if constexpr (is_ieee<T>) {
-    return ascending_bits(y) < ascending_bits(x);
+    return detail::ascending_bits(y) < detail::ascending_bits(x);
   } else {
     return detail::is_negative(y) && !detail::is_negative(x);
   }

@@ -87,10 +87,10 @@ struct composite {
   static constexpr bool takes_any = (takes_batch<Reducer, Batch> || ...);
   template <class T>
   static constexpr bool takes_any_spans = takes_any<span_batch<T>>;
-  static constexpr std::size_t largest_accumulator = largest({sizeof(reducer_accumulator_t<Reducer>)...});
+  static constexpr std::size_t largest_accumulator = detail::largest({sizeof(reducer_accumulator_t<Reducer>)...});
   /// The largest of those that no spill holds.
   static constexpr std::size_t largest_beside_spills =
-      largest({gathering_t<Reducer>::has_spill ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
+      detail::largest({gathering_t<Reducer>::has_spill ? 0 : sizeof(reducer_accumulator_t<Reducer>)...});
   /// Whether blocks can leave all that has a spill there, for one of them to join.
   static constexpr bool joins_spills =
       has_any_spill && ((gathering_t<Reducer>::has_spill == gathering_t<Reducer>::joins_spills) && ...);

@@ -140,8 +140,8 @@ constexpr bool check_destination_type() {
                   "finished(g, ...) gives");
     if constexpr (has_one_each) {
       return []<std::size_t... I>(std::index_sequence<I...>) {
-        return (check_destination_type<std::remove_reference_t<std::tuple_element_t<I, array>>,
-                                       std::tuple_element_t<I, Result>, Rank>() &&
+        return (detail::check_destination_type<std::remove_reference_t<std::tuple_element_t<I, array>>,
+                                               std::tuple_element_t<I, Result>, Rank>() &&
                 ...);
       }(std::make_index_sequence<std::tuple_size_v<array>>{});
     } else {

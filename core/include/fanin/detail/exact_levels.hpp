@@ -50,12 +50,12 @@ FANIN_FUNCTION unsigned level_for(const some_numbers<Count, T>& x, std::uint32_t
     if constexpr (is_float) {
       return std::bit_cast<std::uint32_t>(x.of[i]) & exact_bins::no_sign;
     } else {
-      return upper_of(double_bits(x.of[i]));
+      return detail::upper_of(detail::double_bits(x.of[i]));
     }
   };
   std::uint32_t largest = 0;
   std::uint32_t least = ~0U;
-  unrolled<Count>([&](int i) {
+  detail::unrolled<Count>([&](int i) {
     largest = word(i) > largest ? word(i) : largest;
     least = word(i) < least ? word(i) : least;
   });
@@ -64,7 +64,7 @@ FANIN_FUNCTION unsigned level_for(const some_numbers<Count, T>& x, std::uint32_t
 
   if (least == 0) {
     least = ~0U;
-    unrolled<Count>([&](int i) { least = !is_zero(x.of[i]) && word(i) < least ? word(i) : least; });
+    detail::unrolled<Count>([&](int i) { least = !detail::is_zero(x.of[i]) && word(i) < least ? word(i) : least; });
     if (least == ~0U && has_room) return 0;
   }
   if (!is_in_range || !has_room || least < comparable(window_limit - further_down)) return no_fast_level;
@@ -76,7 +76,8 @@ template <int Bins, int Count>
 FANIN_FUNCTION int count_below(const some_numbers<Count>& x, std::uint32_t limit) {
   const std::uint32_t last = limit - (exact_bins::width * Bins << 20);
   int count = 0;
-  unrolled<Count>([&](int i) { count += upper_of(double_bits(x.of[i])) - 1 < last - 1 ? 1 : 0; });
+  detail::unrolled<Count>(
+      [&](int i) { count += detail::upper_of(detail::double_bits(x.of[i])) - 1 < last - 1 ? 1 : 0; });
   return count;
 }
 

@@ -29,7 +29,7 @@ struct exact_limbs {
 
   FANIN_FUNCTION bool is_zero() const {
     std::uint32_t any = 0;
-    unrolled<Limbs>([&](int k) { any |= limb[k]; });
+    detail::unrolled<Limbs>([&](int k) { any |= limb[k]; });
     return any == 0;
   }
   /// The unit, if there is anything of it.
@@ -56,7 +56,7 @@ struct exact_limbs {
   /// Of one unit.
   FANIN_FUNCTION void join(const exact_limbs& from) {
     std::uint64_t sum = 0;
-    unrolled<Limbs>([&](int k) {
+    detail::unrolled<Limbs>([&](int k) {
       sum = (sum >> width) + limb[k] + from.limb[k];
       limb[k] = static_cast<std::uint32_t>(sum);
     });
@@ -76,7 +76,7 @@ struct exact_limbs {
     std::uint64_t filled = 0;  // the lowest `bits` are there
     int bits = 0;
     int next = 0;
-    unrolled<pieces>([&](int k) {
+    detail::unrolled<pieces>([&](int k) {
       const bool is_last = k == pieces - 1;
       const int first = piece * k;
       const int from = first / width;
@@ -103,7 +103,7 @@ struct exact_limbs {
     if (is_zero()) return;
     is_in_spill = 1;
     for_values([&](std::int64_t value, int exponent) { into.add_value_shared(value, exponent); });
-    unrolled<Limbs>([&](int k) { limb[k] = 0; });
+    detail::unrolled<Limbs>([&](int k) { limb[k] = 0; });
   }
 
   /// Adds it to an accumulator of the thread's own.
@@ -119,11 +119,11 @@ struct exact_limbs {
     const std::uint32_t sign = is_negative ? ~0U : 0;
     leading_digits_finder finder;
     std::uint64_t magnitude = std::uint64_t{is_negative} << width;  // the 1 behind ~
-    unrolled<Limbs>([&](int k) {
+    detail::unrolled<Limbs>([&](int k) {
       magnitude = (magnitude >> width) + (limb[k] ^ sign);
       finder.see(k, static_cast<std::uint32_t>(magnitude));
     });
-    return rounded_digits<T>(finder.found(), is_negative, unit);
+    return detail::rounded_digits<T>(finder.found(), is_negative, unit);
   }
 
  private:
@@ -137,7 +137,7 @@ struct exact_limbs {
     return last() == below >> 31 && is_within(below, room);
   }
   FANIN_FUNCTION void move_up() {
-    unrolled<Limbs - 1>([&](int i) { limb[Limbs - 1 - i] = limb[Limbs - 2 - i]; });
+    detail::unrolled<Limbs - 1>([&](int i) { limb[Limbs - 1 - i] = limb[Limbs - 2 - i]; });
     limb[0] = 0;
     unit = static_cast<std::int16_t>(unit - width);
   }
@@ -149,7 +149,7 @@ struct exact_limbs {
     if (is_zero()) return;  // of no unit
     std::int64_t held = last();
     bool is_sign = true;
-    unrolled<Limbs - 1>([&](int i) {
+    detail::unrolled<Limbs - 1>([&](int i) {
       const int k = Limbs - 2 - i;
       is_sign = is_sign && held < std::int64_t{1} << room && held >= -(std::int64_t{1} << room);
       if (!is_sign) add(held, unit + width * (k + 1));

@@ -60,7 +60,7 @@ FANIN_FUNCTION bool is_zero(T x) {
   if constexpr (std::same_as<T, float>) {
     return std::bit_cast<std::uint32_t>(x) << 1 == 0;
   } else {
-    const std::uint64_t bits = double_bits(x);
+    const std::uint64_t bits = detail::double_bits(x);
     return (upper_of(bits) | static_cast<std::uint32_t>(bits)) == 0;
   }
 }
@@ -87,7 +87,7 @@ struct some_numbers {
     std::uint32_t largest = 0;
     if constexpr (std::same_as<T, float>) {
       constexpr std::uint32_t infinity = 0x7f80'0000;
-      unrolled<Count>([&](int i) {
+      detail::unrolled<Count>([&](int i) {
         const std::uint32_t bits = std::bit_cast<std::uint32_t>(of[i]) & exact_bins::no_sign;
         largest = bits > largest ? bits : largest;
       });
@@ -95,8 +95,8 @@ struct some_numbers {
       return largest >= infinity ? exact_bins::upper_half(~0ULL)
                                  : (largest >> 3) + exact_bins::upper_half_of_power(-127);
     } else {
-      unrolled<Count>([&](int i) {
-        const std::uint32_t upper = upper_of(double_bits(of[i]));
+      detail::unrolled<Count>([&](int i) {
+        const std::uint32_t upper = detail::upper_of(detail::double_bits(of[i]));
         largest = upper > largest ? upper : largest;
       });
       return largest;
@@ -106,7 +106,7 @@ struct some_numbers {
 template <int Count, class T>
 FANIN_FUNCTION some_numbers<Count, T> some_of(const T* values) {
   some_numbers<Count, T> x;
-  unrolled<Count>([&](int i) { x.of[i] = values[i]; });
+  detail::unrolled<Count>([&](int i) { x.of[i] = values[i]; });
   return x;
 }
 }  // namespace fanin::detail

@@ -37,7 +37,7 @@ struct sent_number {
   FANIN_FUNCTION static int put(const Limbs& held, const Accumulator* rest, std::uint32_t* words) {
     if (rest != nullptr) return rest->pack(words);
     words[0] = are_limbs | static_cast<std::uint16_t>(held.unit);
-    unrolled<Limbs::limbs>([&](int k) { words[1 + k] = held.limb[k]; });
+    detail::unrolled<Limbs::limbs>([&](int k) { words[1 + k] = held.limb[k]; });
     return 1 + Limbs::limbs;
   }
 
@@ -51,7 +51,7 @@ struct sent_number {
       if ((words[0] & are_limbs) == 0) return as_accumulator().add_packed(words);
       Limbs more;
       more.unit = static_cast<std::int16_t>(words[0] & 0xffff);
-      unrolled<Limbs::limbs>([&](int k) { more.limb[k] = words[1 + k]; });
+      detail::unrolled<Limbs::limbs>([&](int k) { more.limb[k] = words[1 + k]; });
       if (!is_in_limbs_ || !joins(more)) more.add_to(as_accumulator());
       return 1 + Limbs::limbs;
     }

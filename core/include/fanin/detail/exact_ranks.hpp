@@ -40,7 +40,7 @@ constexpr exact_product_sum<T, Other> exact_with_result(const exact_product_sum<
 template <class R>
   requires(hands_over_words<R>)
 struct reducer_of_part<R> {
-  static constexpr auto of(const R& r) { return exact_with_result<reducer_accumulator_t<R>>(r); }
+  static constexpr auto of(const R& r) { return detail::exact_with_result<reducer_accumulator_t<R>>(r); }
 };
 
 template <exact_element T, class Exec, class Run, class F, class Way, class X, class... Y>

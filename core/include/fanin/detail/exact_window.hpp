@@ -41,9 +41,9 @@ class exact_window {
   template <exact_element T>
   FANIN_FUNCTION void add(T value) {
     if constexpr (runs_on_device) {
-      add_now(double_bits(widened(value)));
+      add_now(detail::double_bits(detail::widened(value)));
     } else {
-      const double number = widened(value);
+      const double number = detail::widened(value);
       if (!waiting_.put(number)) [[unlikely]]
         add_without_room(number);
     }
@@ -69,12 +69,12 @@ class exact_window {
     constexpr int count = Rows * Columns;
     constexpr int most = 2 * most_at_once * static_cast<int>(sizeof(float)) / static_cast<int>(sizeof(T));
     constexpr int part = count < most ? count : most;
-    unrolled<(count + part - 1) / part>([&](int p) {
+    detail::unrolled<(count + part - 1) / part>([&](int p) {
       some_numbers<part, T> x;
-      unrolled<part>([&](int i) { x.of[i] = batch.values[p * part + i < count ? p * part + i : 0]; });
+      detail::unrolled<part>([&](int i) { x.of[i] = batch.values[p * part + i < count ? p * part + i : 0]; });
       if (is_empty() && tiles_to_pass_by_ == 0) place_for(x);
       const unsigned level = level_of(x);
-      unrolled<part>([&](int i) {
+      detail::unrolled<part>([&](int i) {
         if (p * part + i >= count || !batch.counts(p * part + i)) x.of[i] = 0;
       });
       if (level != no_fast_level) {
@@ -88,11 +88,11 @@ class exact_window {
   /// What it takes to add these numbers by add_fast: 0, or 1 for one more bin, or no_fast_level.
   template <int Count, exact_element T>
   FANIN_FUNCTION unsigned fast_level(const T* values) const {
-    return level_of(some_of<Count>(values));
+    return level_of(detail::some_of<Count>(values));
   }
   template <int Count, exact_element T>
   FANIN_FUNCTION void add_fast(const T* values, unsigned level) {
-    add_at_level(some_of<Count>(values), level);
+    add_at_level(detail::some_of<Count>(values), level);
   }
 
   /// Adds a batch of products of two numbers each.
@@ -126,7 +126,7 @@ class exact_window {
   /// Empties a sum into an accumulator.
   FANIN_FUNCTION static void deposit(sum_type& sum, Accumulator& into) {
     const int deposits = deposit_digits(into, sum);
-    unrolled<sum_type::digits>([&](int k) { sum.digit[k] = 0; });
+    detail::unrolled<sum_type::digits>([&](int k) { sum.digit[k] = 0; });
     if (deposits > 0) sum.is_in_spill = 1;
   }
   /// Empties the window into the accumulator.
@@ -163,15 +163,15 @@ class exact_window {
   /// The number through the bins from First on; what is left to the accumulator.
   template <int First>
   FANIN_FUNCTION void add_to_bins(double x) {
-    unrolled<Bins - First>([&](int i) { take_into_bin(First + i, x); });
+    detail::unrolled<Bins - First>([&](int i) { take_into_bin(First + i, x); });
     if (x == 0) return;
     deposit_number(*into_, double_bits(x));
     count_deposits(1);
     ++misses_;
   }
   FANIN_FUNCTION void take_into_bin(int k, double& x) {
-    const double sum = rounded_sum(bin_[k], x);
-    const double taken = rounded_difference(sum, bin_[k]);
+    const double sum = detail::rounded_sum(bin_[k], x);
+    const double taken = detail::rounded_difference(sum, bin_[k]);
     bin_[k] = sum;
     x = rounded_difference(x, taken);
   }
@@ -180,9 +180,9 @@ class exact_window {
   FANIN_FUNCTION void fold_tile(some_numbers<Count>& x) {
     if constexpr (First < Bins) {
       std::uint64_t rests = 0;
-      unrolled<Count>([&](int i) {
+      detail::unrolled<Count>([&](int i) {
         take_into_bin(First, x.of[i]);
-        rests |= double_bits(x.of[i]);
+        rests |= detail::double_bits(x.of[i]);
       });
       if (rests != 0) fold_tile<First + 1, MayPassBy>(x);
     } else {
@@ -224,7 +224,7 @@ class exact_window {
 
   template <int Count, class T>
   FANIN_FUNCTION unsigned level_of(const some_numbers<Count, T>& x) const {
-    return level_for(x, limit_, numbers_ <= bins::capacity - most_at_once - Count);
+    return detail::level_for(x, limit_, numbers_ <= bins::capacity - most_at_once - Count);
   }
   template <int Count, class T>
   FANIN_FUNCTION void add_at_level(const some_numbers<Count, T>& x, unsigned level) {
@@ -238,10 +238,10 @@ class exact_window {
   template <int Whole, int Count, class T>
   FANIN_FUNCTION void add_to_upper_bins(const some_numbers<Count, T>& numbers) {
     static_assert(Whole <= Bins);
-    unrolled<Count>([&](int i) {
-      double x = widened(numbers.of[i]);
-      unrolled<Whole - 1>([&](int k) { take_into_bin(k, x); });
-      bin_[Whole - 1] = rounded_sum(bin_[Whole - 1], x);
+    detail::unrolled<Count>([&](int i) {
+      double x = detail::widened(numbers.of[i]);
+      detail::unrolled<Whole - 1>([&](int k) { take_into_bin(k, x); });
+      bin_[Whole - 1] = detail::rounded_sum(bin_[Whole - 1], x);
     });
   }
   /// Sees to it that the window takes all these numbers; 0 for those that go to the accumulator instead.
@@ -270,7 +270,7 @@ class exact_window {
     if (++settled_ == most_settled) flush();
   }
   FANIN_FUNCTION void empty_bins() {
-    unrolled<Bins>([&](int k) {
+    detail::unrolled<Bins>([&](int k) {
       const double empty = bins::anchor(top_, k);
       held_[k] += std::bit_cast<std::int64_t>(bin_[k]) - std::bit_cast<std::int64_t>(empty);
       bin_[k] = empty;
@@ -286,7 +286,7 @@ class exact_window {
     constexpr int least = bins::top_for(0, Bins);
     top_ = static_cast<std::int16_t>(top < least ? least : top);
     limit_ = bound() == 0 ? limit_of_nothing : bins::upper_half_of_power(top_);
-    unrolled<Bins>([&](int k) { bin_[k] = bins::anchor(top_, k); });
+    detail::unrolled<Bins>([&](int k) { bin_[k] = bins::anchor(top_, k); });
   }
 
   // What happens rarely, in exact_window_rare.hpp. By value, so that a window whose address nobody takes stays in

@@ -38,11 +38,11 @@ FANIN_FUNCTION inline void exact_window<Accumulator, Bins>::add_product_tile(
     const tile_batch<Rows, Columns, Factors>& batch) {
   constexpr int count = Rows * Columns;
   constexpr int part = count < most_at_once / 2 ? count : most_at_once / 2;
-  unrolled<(count + part - 1) / part>([&](int p) {
+  detail::unrolled<(count + part - 1) / part>([&](int p) {
     some_numbers<part> product;
     some_numbers<part> error;
     bool are_normal = bound() != 0;
-    unrolled<part>([&](int i) {
+    detail::unrolled<part>([&](int i) {
       const int at = p * part + i;
       const double x = batch.values[at < count ? at : 0].x;
       const double y = batch.values[at < count ? at : 0].y;
@@ -59,7 +59,7 @@ FANIN_FUNCTION inline void exact_window<Accumulator, Bins>::add_product_tile(
       fold_tile<1>(error);
       count_numbers(part);
     } else {
-      unrolled<part>([&](int i) {
+      detail::unrolled<part>([&](int i) {
         const int at = p * part + i;
         if (at < count && batch.counts(at)) {
           *this = after_adding_product(*this, batch.values[at].x, batch.values[at].y);

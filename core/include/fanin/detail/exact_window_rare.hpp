@@ -34,8 +34,8 @@ FANIN_DETAIL_NOINLINE FANIN_FUNCTION auto exact_window<Accumulator, Bins>::moved
   const bool passes_by = window.tiles_to_pass_by_ > 0;
   if (passes_by) --window.tiles_to_pass_by_;
   for (int i = 0; i < Count; ++i) {
-    if (!passes_by && upper_of(double_bits(x.of[i])) < window.bound()) continue;
-    deposit_number(*window.into_, double_bits(x.of[i]));
+    if (!passes_by && detail::upper_of(detail::double_bits(x.of[i])) < window.bound()) continue;
+    deposit_number(*window.into_, detail::double_bits(x.of[i]));
     window.count_deposits(1);
     x.of[i] = 0;
   }
@@ -79,14 +79,14 @@ FANIN_DETAIL_NOINLINE FANIN_FUNCTION auto exact_window<Accumulator, Bins>::after
     return window;
   }
   constexpr int part = Count < most_at_once ? Count : most_at_once;
-  unrolled<(Count + part - 1) / part>([&](int p) {
+  detail::unrolled<(Count + part - 1) / part>([&](int p) {
     some_numbers<part> x;
-    unrolled<part>([&](int i) {
+    detail::unrolled<part>([&](int i) {
       const int at = p * part + i;
-      x.of[i] = at < Count ? widened(numbers.of[at < Count ? at : 0]) : 0;
+      x.of[i] = at < Count ? detail::widened(numbers.of[at < Count ? at : 0]) : 0;
     });
     window.make_room(x);
-    if (const int below = count_below<Bins>(x, window.limit_); below > part / 2) {
+    if (const int below = detail::count_below<Bins>(x, window.limit_); below > part / 2) {
       window.misses_ = static_cast<std::int16_t>(window.misses_ + below);
       window.count_deposits(deposit_numbers(*window.into_, x));
       window.pass_by_after_misses();
@@ -127,7 +127,7 @@ FANIN_DETAIL_NOINLINE FANIN_FUNCTION int exact_window<Accumulator, Bins>::deposi
     Accumulator& into, const some_numbers<Count, T> numbers) {
   int deposits = 0;
   for (const T number : numbers.of) {
-    if (is_zero(number)) continue;
+    if (detail::is_zero(number)) continue;
     into.add_shared(number);
     ++deposits;
   }

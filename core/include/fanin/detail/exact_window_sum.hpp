@@ -33,7 +33,7 @@ struct exact_window_sum {
 
   /// All digits but the first to 0 .. 2^40 - 1.
   FANIN_FUNCTION void carry() {
-    unrolled<Bins>([&](int i) {
+    detail::unrolled<Bins>([&](int i) {
       const int k = Bins - i;
       digit[k - 1] += digit[k] >> width;
       digit[k] &= (std::int64_t{1} << width) - 1;
@@ -51,7 +51,7 @@ struct exact_window_sum {
       carry();
       const std::int64_t bound = std::int64_t{1} << (most_bits - up);
       if (digit[0] >= bound || digit[0] < -bound) return false;
-      unrolled<digits>(
+      detail::unrolled<digits>(
           [&](int k) { digit[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(digit[k]) << up); });
       carry();
     }
@@ -62,7 +62,7 @@ struct exact_window_sum {
 
   /// Of one scale.
   FANIN_FUNCTION void join(const exact_window_sum& from) {
-    unrolled<digits>([&](int k) { digit[k] += from.digit[k]; });
+    detail::unrolled<digits>([&](int k) { digit[k] += from.digit[k]; });
     is_in_spill |= from.is_in_spill;
   }
 
@@ -71,7 +71,7 @@ struct exact_window_sum {
   template <class Warp>
   FANIN_FUNCTION void join_lanes(const Warp& warp) {
     constexpr int piece = 27;
-    unrolled<digits>([&](int k) {
+    detail::unrolled<digits>([&](int k) {
       const auto low = static_cast<std::uint32_t>(digit[k]) & ((1U << piece) - 1);
       const auto high = static_cast<std::uint32_t>(digit[k] >> piece);
       digit[k] = std::int64_t{warp.sum(low)} +
@@ -87,13 +87,13 @@ struct exact_window_sum {
     number.carry();
     const bool is_negative = number.digit[0] < 0;
     if (is_negative) {
-      unrolled<digits>([&](int k) { number.digit[k] = -number.digit[k]; });
+      detail::unrolled<digits>([&](int k) { number.digit[k] = -number.digit[k]; });
       number.carry();
     }
     // In 32-bit digits: each of 40 bits falls into two of them, the first into three.
     constexpr int words = (width * Bins + 64 + bits_of_digit - 1) / bits_of_digit;
     std::uint64_t word[words + 1] = {};
-    unrolled<digits>([&](int i) {
+    detail::unrolled<digits>([&](int i) {
       const int at = width * (Bins - i);
       const auto x = static_cast<std::uint64_t>(number.digit[i]);
       const auto low = (x & 0xffff'ffff) << (at % bits_of_digit);
@@ -104,24 +104,24 @@ struct exact_window_sum {
     });
     leading_digits_finder finder;
     std::uint64_t carried = 0;
-    unrolled<words + 1>([&](int i) {
+    detail::unrolled<words + 1>([&](int i) {
       carried += word[i];
       finder.see(i, static_cast<std::uint32_t>(carried));
       carried >>= bits_of_digit;
     });
-    return rounded_digits<T>(finder.found(), is_negative, unit(Bins));
+    return detail::rounded_digits<T>(finder.found(), is_negative, unit(Bins));
   }
 
  private:
   FANIN_FUNCTION bool is_zero() const {
     std::int64_t any = 0;
-    unrolled<digits>([&](int k) { any |= digit[k]; });
+    detail::unrolled<digits>([&](int k) { any |= digit[k]; });
     return any == 0;
   }
   /// Whether a digit is not within -2^53 .. 2^53 - 1.
   FANIN_FUNCTION bool is_large() const {
     std::uint64_t bits = 0;
-    unrolled<digits>([&](int k) { bits |= static_cast<std::uint64_t>(digit[k] ^ digit[k] >> 63); });
+    detail::unrolled<digits>([&](int k) { bits |= static_cast<std::uint64_t>(digit[k] ^ digit[k] >> 63); });
     return bits >> 53 != 0;
   }
 };

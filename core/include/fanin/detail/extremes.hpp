@@ -23,21 +23,23 @@ inline constexpr bool has_extreme_instruction = has_extreme_instructions && (std
 template <class T>
 FANIN_FUNCTION T minimum_instruction(T a, T b) {
   if constexpr (std::same_as<T, float>) {
-    return minimum_of_floats(a, b);
+    return detail::minimum_of_floats(a, b);
   } else {
     const auto x = std::bit_cast<std::uint16_t>(a);
     const auto y = std::bit_cast<std::uint16_t>(b);
-    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? minimum_of_halves(x, y) : minimum_of_bfloats(x, y));
+    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? detail::minimum_of_halves(x, y)
+                                                            : detail::minimum_of_bfloats(x, y));
   }
 }
 template <class T>
 FANIN_FUNCTION T maximum_instruction(T a, T b) {
   if constexpr (std::same_as<T, float>) {
-    return maximum_of_floats(a, b);
+    return detail::maximum_of_floats(a, b);
   } else {
     const auto x = std::bit_cast<std::uint16_t>(a);
     const auto y = std::bit_cast<std::uint16_t>(b);
-    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? maximum_of_halves(x, y) : maximum_of_bfloats(x, y));
+    return std::bit_cast<T>(ordering<T>::infinity == 0x7c00 ? detail::maximum_of_halves(x, y)
+                                                            : detail::maximum_of_bfloats(x, y));
   }
 }
 
@@ -45,11 +47,11 @@ FANIN_FUNCTION T maximum_instruction(T a, T b) {
 template <class T>
 FANIN_FUNCTION constexpr T minimum(T a, T b) {
   if constexpr (has_extreme_instruction<T>) {
-    if (!std::is_constant_evaluated()) return minimum_instruction(a, b);
+    if (!std::is_constant_evaluated()) return detail::minimum_instruction(a, b);
   }
   if constexpr (runs_on_device && std::is_same_v<T, double>) {  // of which no flag changes the comparison
     if (a < b) return a;
-    return b < a || b != b || (b == a && is_negative(b)) ? b : a;
+    return b < a || b != b || (b == a && detail::is_negative(b)) ? b : a;
   }
   if (detail::is_surely_below(a, b)) [[likely]] {
     return a;
@@ -61,7 +63,7 @@ FANIN_FUNCTION constexpr T minimum(T a, T b) {
 template <class T>
 FANIN_FUNCTION constexpr T maximum(T a, T b) {
   if constexpr (has_extreme_instruction<T>) {
-    if (!std::is_constant_evaluated()) return maximum_instruction(a, b);
+    if (!std::is_constant_evaluated()) return detail::maximum_instruction(a, b);
   }
   if constexpr (runs_on_device && std::is_same_v<T, double>) {
     if (b < a) return a;

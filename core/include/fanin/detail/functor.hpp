@@ -168,7 +168,7 @@ constexpr bool check_call() {
                 "fanin: the functor must be callable, as const, as f(i), giving a value, or as f(i, acc&...) with one "
                 "lvalue accumulator per reducer: of its accumulator_type, or of the state_type of its gathering");
   if constexpr ((traits::takes_value || traits::takes_accumulator) && !traits::takes_copy) {
-    check_index<Call, traits::takes_whole_index()>();
+    detail::check_index<Call, traits::takes_whole_index()>();
   }
   static_assert(!traits::gives_nothing(),
                 "fanin: the functor f(i) gives nothing: return the element's value, or take an accumulator, "
@@ -187,7 +187,7 @@ constexpr bool check_for_call() {
                 "fanin: parallel_for needs a functor callable, as const, as f(i)");
   static_assert(traits::takes_value || !Call::has_tag,
                 "fanin: over a range with a tag parallel_for needs a functor callable, as const, as f(Tag, i)");
-  if constexpr (traits::takes_value) check_index<Call, traits::takes_whole_index()>();
+  if constexpr (traits::takes_value) detail::check_index<Call, traits::takes_whole_index()>();
   static_assert(std::is_copy_constructible_v<F>, "fanin: the functor must be copyable: it travels to the backend");
   return traits::takes_value && std::is_copy_constructible_v<F>;
 }
@@ -218,7 +218,7 @@ constexpr bool check_md_call() {
       "type first and as many indices as the range has dimensions: as f(Tag, i, j, ...), giving a value, or "
       "as f(Tag, i, j, ..., acc&...) with one lvalue accumulator per reducer");
   if constexpr ((traits::takes_value || traits::takes_accumulator) && !traits::takes_copy) {
-    check_index<Call, traits::takes_whole_index(), IsOfMany>();
+    detail::check_index<Call, traits::takes_whole_index(), IsOfMany>();
   }
   static_assert(!traits::gives_nothing(),
                 "fanin: the functor f(i, j, ...) gives nothing: return the element's value, or take an accumulator, "
@@ -249,7 +249,7 @@ constexpr bool check_md_for_call() {
   static_assert(traits::takes_value || !Call::has_tag,
                 "fanin: over an md_range with a tag parallel_for needs a functor callable, as const, with an object of "
                 "the tag's type first and as many indices as the range has dimensions: f(Tag, i, j, ...)");
-  if constexpr (traits::takes_value) check_index<Call, traits::takes_whole_index()>();
+  if constexpr (traits::takes_value) detail::check_index<Call, traits::takes_whole_index()>();
   static_assert(std::is_copy_constructible_v<F>, "fanin: the functor must be copyable: it travels to the backend");
   return traits::takes_value && std::is_copy_constructible_v<F>;
 }

@@ -35,9 +35,9 @@ struct cuda_backend : cuda_calls {
                                                 [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_blocking<Strategy>(handle, label, source,
-                                       with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
+    return detail::with_index_source(f, first, count, [&](const auto& source) {
+      return detail::reduce_blocking<Strategy>(
+          handle, label, source, detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -51,9 +51,9 @@ struct cuda_backend : cuda_calls {
                           [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    with_index_source(f, first, count, [&](const auto& source) {
-      reduce_ordered<Strategy>(handle, label, out, source,
-                               with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
+    detail::with_index_source(f, first, count, [&](const auto& source) {
+      detail::reduce_ordered<Strategy>(handle, label, out, source,
+                                       detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -69,9 +69,9 @@ struct cuda_backend : cuda_calls {
                                                                [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    return with_index_source(f, first, count, [&](const auto& source) {
-      return reduce_pending<Strategy>(handle, label, source,
-                                      with_columns_for<Strategy, F>(substitute_composite_for<F>(c)));
+    return detail::with_index_source(f, first, count, [&](const auto& source) {
+      return detail::reduce_pending<Strategy>(
+          handle, label, source, detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
     });
 #else
     refuse_functor<F>();
@@ -85,8 +85,9 @@ struct cuda_backend : cuda_calls {
       return in_library<Composite>::reduce(handle, label, data, count, get<0>(c.reducers));
     } else {
 #if defined(__CUDACC__)
-      return with_span_source(data, count, [&](const auto& source) {
-        return reduce_blocking<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite(c)));
+      return detail::with_span_source(data, count, [&](const auto& source) {
+        return detail::reduce_blocking<Strategy>(handle, label, source,
+                                                 detail::with_columns<Strategy>(detail::substitute_composite(c)));
       });
 #else
       refuse_array<T>();
@@ -101,8 +102,9 @@ struct cuda_backend : cuda_calls {
       in_library<Composite>::reduce_into(handle, label, out, data, count, get<0>(c.reducers));
     } else {
 #if defined(__CUDACC__)
-      with_span_source(data, count, [&](const auto& source) {
-        reduce_ordered<Strategy>(handle, label, out, source, with_columns<Strategy>(substitute_composite(c)));
+      detail::with_span_source(data, count, [&](const auto& source) {
+        detail::reduce_ordered<Strategy>(handle, label, out, source,
+                                         detail::with_columns<Strategy>(detail::substitute_composite(c)));
       });
 #else
       refuse_array<T>();
@@ -118,8 +120,9 @@ struct cuda_backend : cuda_calls {
       return in_library<Composite>::reduce_async(handle, label, data, count, get<0>(c.reducers));
     } else {
 #if defined(__CUDACC__)
-      return with_span_source(data, count, [&](const auto& source) {
-        return reduce_pending<Strategy>(handle, label, source, with_columns<Strategy>(substitute_composite(c)));
+      return detail::with_span_source(data, count, [&](const auto& source) {
+        return detail::reduce_pending<Strategy>(handle, label, source,
+                                                detail::with_columns<Strategy>(detail::substitute_composite(c)));
       });
 #else
       refuse_array<T>();
@@ -137,7 +140,7 @@ struct cuda_backend : cuda_calls {
     } else {
 #if defined(__CUDACC__)
       check_device_functor<All>();
-      reduce_many_ordered(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
+      detail::reduce_many_ordered(handle, label, put, all, detail::substitute_composite_for<decltype(all.row({}))>(c));
 #else
       refuse_many<typename All::functor_type>();
 #endif
@@ -154,7 +157,8 @@ struct cuda_backend : cuda_calls {
     } else {
 #if defined(__CUDACC__)
       check_device_functor<All>();
-      return reduce_many_pending(handle, label, put, all, substitute_composite_for<decltype(all.row({}))>(c));
+      return detail::reduce_many_pending(handle, label, put, all,
+                                         detail::substitute_composite_for<decltype(all.row({}))>(c));
 #else
       refuse_many<typename All::functor_type>();
       return {};
@@ -169,7 +173,8 @@ struct cuda_backend : cuda_calls {
     check_default_strategy();
 #if defined(__CUDACC__)
     check_device_functor<typename Runs::functor_type>();
-    return reduce_runs_blocking(handle, label, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+    return detail::reduce_runs_blocking(handle, label, put, runs,
+                                        detail::substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
 #else
     refuse_functor<typename Runs::functor_type>();
     return 0;
@@ -183,7 +188,8 @@ struct cuda_backend : cuda_calls {
     check_default_strategy();
 #if defined(__CUDACC__)
     check_device_functor<typename Runs::functor_type>();
-    reduce_runs_ordered(handle, label, count, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+    detail::reduce_runs_ordered(handle, label, count, put, runs,
+                                detail::substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
 #else
     refuse_functor<typename Runs::functor_type>();
 #endif
@@ -197,7 +203,8 @@ struct cuda_backend : cuda_calls {
     check_default_strategy();
 #if defined(__CUDACC__)
     check_device_functor<typename Runs::functor_type>();
-    return reduce_runs_pending(handle, label, put, runs, substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
+    return detail::reduce_runs_pending(handle, label, put, runs,
+                                       detail::substitute_composite_for<decltype(runs.row(0, 0, 0))>(c));
 #else
     refuse_functor<typename Runs::functor_type>();
     return {};
@@ -210,7 +217,7 @@ struct cuda_backend : cuda_calls {
                            [[maybe_unused]] const F& f) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    launch_for(handle, label, first, count, f);
+    detail::launch_for(handle, label, first, count, f);
 #else
     refuse_functor<F>();
 #endif

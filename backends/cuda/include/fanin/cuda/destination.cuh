@@ -29,7 +29,7 @@ struct cuda_destination {
   __device__ void post(const T& value, unsigned index) const {
     constexpr int words = mailbox_words(sizeof(T));
     std::uint32_t word[words] = {};
-    settled_words(value, word);
+    detail::settled_words(value, word);
     volatile std::uint64_t* const to = mailbox.words + std::size_t{index} * words;
 #pragma unroll(words <= 16 ? words : 1)
     for (int k = 0; k < words; ++k) to[k] = std::uint64_t{mailbox.sequence} << 32 | word[k];

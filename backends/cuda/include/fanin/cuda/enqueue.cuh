@@ -33,8 +33,10 @@ template <class Strategy, class Source, class Composite>
 void launch_reduce(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
                    const workspace_of<Strategy, Composite>& work,
                    const cuda_destination<typename Composite::result_type>& destination) {
-  void* arguments[] = {argument(source), argument(c), argument(work), argument(destination)};
-  session.launch(kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments, plan.options);
+  void* arguments[] = {detail::argument(source), detail::argument(c), detail::argument(work),
+                       detail::argument(destination)};
+  session.launch(detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>), plan.launch, arguments,
+                 plan.options);
 }
 
 /// Bytes for one accumulator a thread, where the block stage combines in global memory.
@@ -50,7 +52,8 @@ template <class Strategy, class Accumulator>
 void allocate_plain(cuda_session& session, const cuda_plan& plan, cuda_workspace<workspace_memory>& work,
                     std::size_t partials) {
   const std::size_t bytes = round_up(partials * sizeof(Accumulator));
-  work.memory = session.workspace(cuda_session::partials::plain, bytes + bytes_of_threads<Strategy, Accumulator>(plan));
+  work.memory =
+      session.workspace(cuda_session::partials::plain, bytes + detail::bytes_of_threads<Strategy, Accumulator>(plan));
   work.values = static_cast<unsigned char*>(work.memory.partials) + bytes;
   work.chunks = plan.chunks;
 }
@@ -76,7 +79,7 @@ struct delivering_stage {
     Stage::enqueue(session, tuning, source, c, {nullptr, mailbox});
     std::uint32_t payload[words];
     session.wait(mailbox, payload, words);
-    return from_payload<result_type>(payload);
+    return detail::from_payload<result_type>(payload);
   }
 };
 

@@ -121,9 +121,9 @@ class cuda_finish_aside {
                   "fanin: over ranks finished(g, reducers...) on CUDA takes results, and what g captures, of together "
                   "up to 4,000 bytes: take the reducers' results, and finish then");
     const cuda_destination<result_type> destination{nullptr, place_.mailbox};
-    void* arguments[] = {argument(g), argument(results), argument(destination)};
+    void* arguments[] = {detail::argument(g), detail::argument(results), detail::argument(destination)};
     const auto kernel = &finish_kernel<G, result_type, Results...>;
-    cuda_calls::run_aside(memory_, kernel_pointer(kernel), 1, 32, arguments, call);
+    cuda_calls::run_aside(memory_, detail::kernel_pointer(kernel), 1, 32, arguments, call);
     bytes_of<result_type> result;
     place_.slot->take(&result, sizeof(result_type));
     return result.value;
@@ -156,9 +156,9 @@ class cuda_for_aside {
                   "fanin: over ranks finished(g, reducers...) on CUDA takes reducers, and what g captures, of together "
                   "up to 4,000 bytes");
     const std::int64_t first = 0;
-    void* arguments[] = {argument(f), argument(first), argument(count)};
-    cuda_calls::run_aside(memory_, kernel_pointer(&for_kernel<F>), for_grid(count, most_blocks_), for_block_size,
-                          arguments, call);
+    void* arguments[] = {detail::argument(f), argument(first), argument(count)};
+    cuda_calls::run_aside(memory_, detail::kernel_pointer(&for_kernel<F>), for_grid(count, most_blocks_),
+                          for_block_size, arguments, call);
   }
 
  private:
@@ -172,12 +172,12 @@ class cuda_for_aside {
 template <class F>
 void launch_for(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count, const F& f) {
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_for");
-  void* arguments[] = {argument(f), argument(first), argument(count)};
+  void* arguments[] = {detail::argument(f), argument(first), argument(count)};
   cuda_launch launch;
   launch.strategy = "parallel_for";
   launch.grid_size = for_grid(count, session.multiprocessors() * for_blocks_per_sm);
   launch.block_size = for_block_size;
-  session.launch(kernel_pointer(&for_kernel<F>), launch, arguments, {});
+  session.launch(detail::kernel_pointer(&for_kernel<F>), launch, arguments, {});
   session.record(launch);
 }
 

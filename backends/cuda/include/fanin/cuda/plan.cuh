@@ -59,9 +59,9 @@ template <class Strategy>
 template <class Strategy, class Composite>
 void check_fits(const cuda_kernel_facts& facts, const cuda_launch& launch) {
   if (facts.resident_blocks > 0) return;
-  refuse<Strategy>("blocks of " + std::to_string(launch.block_size) + " threads with accumulators of " +
-                   std::to_string(sizeof(typename Composite::accumulator_type)) +
-                   " bytes do not fit a multiprocessor; ask for a smaller block_size");
+  detail::refuse<Strategy>("blocks of " + std::to_string(launch.block_size) + " threads with accumulators of " +
+                           std::to_string(sizeof(typename Composite::accumulator_type)) +
+                           " bytes do not fit a multiprocessor; ask for a smaller block_size");
 }
 
 /// By rounds of vectors, or of elements (thread/vectorised.cuh).
@@ -72,7 +72,7 @@ constexpr bool gathers_in_rounds(const cuda_recipe& recipe) {
 /// The work that a thread can take on its own: a vector or an element.
 template <class Strategy, class Source>
 std::int64_t units_of(const Source& source) {
-  if constexpr (Source::has_vectors && gathers_in_rounds(Strategy::recipe)) {
+  if constexpr (Source::has_vectors && detail::gathers_in_rounds(Strategy::recipe)) {
     return std::max<std::int64_t>(source.vectors(), 1);
   } else {
     return std::max<std::int64_t>(source.count, 1);
@@ -139,7 +139,7 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
   constexpr int slots_block_size = 128;
   constexpr int spill_block_size = 1024;  // few partial results, each of which is large
   launch.block_size = tuning.block_size != 0 ? tuning.block_size : recipe.block_size;
-  const auto shared_bytes = [&] { return shared_bytes_of_stages<Strategy, Composite>(launch.block_size); };
+  const auto shared_bytes = [&] { return detail::shared_bytes_of_stages<Strategy, Composite>(launch.block_size); };
   if (tuning.block_size == 0) {
     if (goes_through_slots(recipe, largest)) launch.block_size = std::min(launch.block_size, slots_block_size);
     if (plans_parcel_blocks<Strategy, Composite>) {
@@ -159,13 +159,14 @@ void plan_block(cuda_launch& launch, const cuda_tuning& tuning, std::int64_t uni
 template <class Strategy, class Composite>
 void plan_columns(cuda_launch& launch, const cuda_tuning& tuning, int shared_bytes_of_block) {
   if constexpr (has_columns<Composite>) {
-    static_assert(shared_bytes_of_stages<Strategy, Composite>(1024) == 0, "they stand at the beginning");
+    static_assert(detail::shared_bytes_of_stages<Strategy, Composite>(1024) == 0, "they stand at the beginning");
     constexpr std::size_t beside = sizeof(block_memory<Strategy, Composite>);
     const auto fit = [&] {
-      return columns_bytes<Composite>(launch.block_size) + beside <= static_cast<std::size_t>(shared_bytes_of_block);
+      return detail::columns_bytes<Composite>(launch.block_size) + beside <=
+             static_cast<std::size_t>(shared_bytes_of_block);
     };
     while (tuning.block_size == 0 && launch.block_size > least_threads_of_columns && !fit()) launch.block_size /= 2;
-    launch.shared_bytes = columns_bytes<Composite>(launch.block_size);
+    launch.shared_bytes = detail::columns_bytes<Composite>(launch.block_size);
   }
 }
 
@@ -217,8 +218,8 @@ void plan_whole_grid(cuda_plan& plan, const Source& source) {
   const std::int64_t elements_of_block = std::int64_t{plan.launch.block_size} * plan.chunks;
   const std::int64_t blocks = (std::max<std::int64_t>(source.count, 1) - 1) / elements_of_block + 1;
   if (blocks > std::numeric_limits<int>::max()) {
-    refuse<Strategy>(std::to_string(source.count) + " elements need " + std::to_string(blocks) +
-                     " blocks, more than a grid has; ask for larger blocks or more chunks");
+    detail::refuse<Strategy>(std::to_string(source.count) + " elements need " + std::to_string(blocks) +
+                             " blocks, more than a grid has; ask for larger blocks or more chunks");
   }
   plan.launch.grid_size = plan.largest_grid = static_cast<int>(blocks);
 }
@@ -232,13 +233,14 @@ void plan_grid_of(cuda_plan& plan, int asked) {
   constexpr int cluster_size = Strategy::recipe.cluster_size;
   constexpr int in_flight = std::max(Strategy::recipe.loads, Strategy::recipe.elements);
   const std::int64_t most = most_units_of_round / (std::int64_t{plan.launch.block_size} * in_flight);
-  if (gathers_in_rounds(Strategy::recipe) && asked > most) {
-    refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks of " + std::to_string(plan.launch.block_size) +
-                     " threads has more to load at once than 32 bits number; ask for at most " + std::to_string(most));
+  if (detail::gathers_in_rounds(Strategy::recipe) && asked > most) {
+    detail::refuse<Strategy>(
+        "a grid of " + std::to_string(asked) + " blocks of " + std::to_string(plan.launch.block_size) +
+        " threads has more to load at once than 32 bits number; ask for at most " + std::to_string(most));
   }
   if (asked % cluster_size != 0) {
-    refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks is not made of clusters of " +
-                     std::to_string(cluster_size));
+    detail::refuse<Strategy>("a grid of " + std::to_string(asked) + " blocks is not made of clusters of " +
+                             std::to_string(cluster_size));
   }
   plan.launch.grid_size = plan.largest_grid = asked;
 }
@@ -298,8 +300,9 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, i
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool has_few_threads = finishes_in_spill<Strategy, Composite>;
   constexpr std::int64_t in_flight =
-      std::max(units_in_flight<Source>(recipe, has_few_threads) / loads_of_unit<Source>, 1);
-  constexpr std::int64_t in_flight_alone = std::max(units_in_flight_alone<Source>(recipe) / loads_of_unit<Source>, 1);
+      std::max(detail::units_in_flight<Source>(recipe, has_few_threads) / loads_of_unit<Source>, 1);
+  constexpr std::int64_t in_flight_alone =
+      std::max(detail::units_in_flight_alone<Source>(recipe) / loads_of_unit<Source>, 1);
   cuda_launch& launch = plan.launch;
   const std::int64_t round_of_block = launch.block_size * in_flight;
   // Calls with indices want all blocks earlier, as a call may wait for the one before: on an H200, x.y of 2^22 floats
@@ -336,15 +339,15 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr int cluster_size = recipe.cluster_size;
   if constexpr (!is_persistent(recipe)) {
-    plan_whole_grid<Strategy>(plan, source);
+    detail::plan_whole_grid<Strategy>(plan, source);
     return;
   }
   const int asked = tuning.grid_size != 0 ? tuning.grid_size : tuning.blocks_per_sm != 0 ? 0 : recipe.grid_size;
   if (asked != 0) {
-    plan_grid_of<Strategy>(plan, asked);
+    detail::plan_grid_of<Strategy>(plan, asked);
     return;
   }
-  const std::int64_t units = units_of<Strategy>(source);
+  const std::int64_t units = detail::units_of<Strategy>(source);
   const std::int64_t blocks = (units - 1) / plan.launch.block_size + 1;
   const auto at_most = [&](std::int64_t some) {
     return static_cast<int>(std::min<std::int64_t>(some, plan.largest_grid));
@@ -363,12 +366,12 @@ void plan_grid(cuda_plan& plan, const cuda_tuning& tuning, const Source& source,
     const int all = multiprocessors * (blocks_per_sm == 0 ? resident : std::min(blocks_per_sm, resident));
     return std::max(all / cluster_size, 1) * cluster_size;
   };
-  const cuda_grid_tuning measured = grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
+  const cuda_grid_tuning measured = detail::grid_tuning_for<Strategy>(facts.compute_capability, Source::value_size);
   plan.largest_grid = full_grid(tuning.blocks_per_sm != 0 ? tuning.blocks_per_sm : measured.blocks_per_sm);
   plan.launch.grid_size = at_most(blocks);
   if (leaves_blocks_open(tuning) && recipe.thread == cuda_stage::thread::vectorised) {
-    plan_few_blocks<Strategy, Composite, Source>(plan, units, multiprocessors, facts.resident_blocks, measured,
-                                                 full_grid);
+    detail::plan_few_blocks<Strategy, Composite, Source>(plan, units, multiprocessors, facts.resident_blocks, measured,
+                                                         full_grid);
   }
   plan.launch.grid_size = at_most((plan.launch.grid_size + cluster_size - 1) / cluster_size * cluster_size);
 }
@@ -381,29 +384,30 @@ cuda_plan make_new_plan(const cuda_session& session, const cuda_tuning& tuning, 
   plan.kernel = kernel;
   plan.launch.strategy = Strategy::name;
   if (tuning.chunks != 0 && recipe.thread != cuda_stage::thread::fold_n) {
-    refuse<Strategy>("only fold_n folds several chunks, and this strategy gathers by another stage");
+    detail::refuse<Strategy>("only fold_n folds several chunks, and this strategy gathers by another stage");
   }
   if ((tuning.grid_size != 0 || tuning.blocks_per_sm != 0) && !is_persistent(recipe)) {
-    refuse<Strategy>("its grid follows from the number of elements; leave grid_size and blocks_per_sm at 0");
+    detail::refuse<Strategy>("its grid follows from the number of elements; leave grid_size and blocks_per_sm at 0");
   }
   plan.chunks = tuning.chunks != 0 ? tuning.chunks : recipe.chunks;
-  plan_block<Strategy, Composite>(plan.launch, tuning, units_of<Strategy>(source), session.multiprocessors());
-  plan_columns<Strategy, Composite>(plan.launch, tuning, session.shared_bytes_of_block());
-  plan_spills<Strategy, Composite>(plan);
+  detail::plan_block<Strategy, Composite>(plan.launch, tuning, detail::units_of<Strategy>(source),
+                                          session.multiprocessors());
+  detail::plan_columns<Strategy, Composite>(plan.launch, tuning, session.shared_bytes_of_block());
+  detail::plan_spills<Strategy, Composite>(plan);
 
-  const cuda_kernel_facts facts = facts_of<Strategy, Source, Composite>(session, plan);
+  const cuda_kernel_facts facts = detail::facts_of<Strategy, Source, Composite>(session, plan);
   if (facts.compute_capability < least_compute_capability(recipe)) {
-    refuse<Strategy>(
+    detail::refuse<Strategy>(
         "it needs a device and code of compute capability " + std::to_string(least_compute_capability(recipe) / 10) +
         "." + std::to_string(least_compute_capability(recipe) % 10) + ", and one of them is " +
         std::to_string(facts.compute_capability / 10) + "." + std::to_string(facts.compute_capability % 10));
   }
-  check_fits<Strategy, Composite>(facts, plan.launch);
+  detail::check_fits<Strategy, Composite>(facts, plan.launch);
   plan.options.can_start_early = facts.starts_early && starts_early;
   plan.options.early_start = tuning.early_start;
   plan.options.cluster_size = recipe.cluster_size;
-  plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
-  plan_more_spills(plan, tuning, source.count, facts.objects);
+  detail::plan_grid<Strategy, Composite>(plan, tuning, source, session.multiprocessors(), facts);
+  detail::plan_more_spills(plan, tuning, source.count, facts.objects);
   return plan;
 }
 
@@ -421,10 +425,10 @@ template <class Strategy, class Composite, class Source>
 const cuda_plan& make_plan(const cuda_session& session, const cuda_tuning& tuning, const void* kernel,
                            const Source& source, bool starts_early) {
   const std::uint64_t number = number_of_kernel<Strategy, Source, Composite>();
-  const cuda_plan_key key{number, source.count, units_of<Strategy>(source), tuning};
+  const cuda_plan_key key{number, source.count, detail::units_of<Strategy>(source), tuning};
   remembered_plan& known = session.remembered(key);
   if (known.key != key) {
-    known.plan = make_new_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    known.plan = detail::make_new_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     known.key = key;
   }
   return known.plan;

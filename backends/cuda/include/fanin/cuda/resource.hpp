@@ -74,7 +74,7 @@ decltype(auto) behind(T& thing) {
 /// A resource of whichever shape: `Held` is a pointer to it, of any kind, or the resource itself.
 template <class Held>
 class cuda_resource_of final : public cuda_resource {
-  using resource = std::remove_reference_t<decltype(behind(std::declval<Held&>()))>;
+  using resource = std::remove_reference_t<decltype(detail::behind(std::declval<Held&>()))>;
   static constexpr resource_shape shape = shape_of_resource<resource>();
   static_assert(shape != resource_shape::none,
                 "fanin::cuda(stream, resource): a resource has allocate(bytes, alignment, stream) and "
@@ -85,7 +85,7 @@ class cuda_resource_of final : public cuda_resource {
   explicit cuda_resource_of(Held held) : held_(std::move(held)) {}
 
   void* allocate(std::size_t bytes, std::size_t alignment, cudaStream_t stream) override {
-    resource& r = behind(held_);
+    resource& r = detail::behind(held_);
     if constexpr (shape == resource_shape::bytes_alignment_stream) {
       return r.allocate(bytes, alignment, stream);
     } else if constexpr (shape == resource_shape::stream_first) {
@@ -97,7 +97,7 @@ class cuda_resource_of final : public cuda_resource {
     }
   }
   void deallocate(void* pointer, std::size_t bytes, std::size_t alignment, cudaStream_t stream) override {
-    resource& r = behind(held_);
+    resource& r = detail::behind(held_);
     if constexpr (shape == resource_shape::bytes_alignment_stream) {
       r.deallocate(pointer, bytes, alignment, stream);
     } else if constexpr (shape == resource_shape::stream_first) {

@@ -100,8 +100,8 @@ struct in_loops<exact_sum<std::complex<F>, Result>>
   void finish(state_type& state, Accumulator& spill) const {
     exact_loops_of<F>().finish(state.real);
     exact_loops_of<F>().finish(state.imaginary);
-    add_state(state.real, spill.real);
-    add_state(state.imaginary, spill.imaginary);
+    host::add_state(state.real, spill.real);
+    host::add_state(state.imaginary, spill.imaginary);
   }
 };
 
@@ -119,7 +119,7 @@ struct in_loops<exact_product_sum<T, Result>>
   template <class Accumulator>
   void finish(state_type& state, Accumulator& spill) const {
     exact_loops_of<T>().finish_products(state);
-    add_state(state, spill);
+    host::add_state(state, spill);
   }
 };
 

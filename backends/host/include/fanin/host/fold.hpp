@@ -175,7 +175,7 @@ typename composite<R...>::accumulator_type fold_span(const T* data, const compos
                                                      std::int64_t end) {
   using given = composite<R...>;
   if constexpr (gathers<element_at<T>, given> && !(std::is_same_v<reducer_value_t<R>, T> && ...)) {
-    return fold(element_at<T>{data}, c, begin, end);  // they are converted first
+    return host::fold(element_at<T>{data}, c, begin, end);  // they are converted first
   } else {
     return host::fold_by(
         [&](const auto& in_those, auto& state) {

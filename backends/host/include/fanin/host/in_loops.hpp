@@ -128,8 +128,8 @@ struct in_loops<sum<T, Acc>> : in_loops_base<in_loops<sum<T, Acc>>, sum<T, Acc>>
   using word = wrapping_word_t<Acc>;
   using gathering = gathering_in_lanes<word>;
   constexpr void fold_batch(lanes<word>& state, const span_batch<T>& batch) const {
-    as_words<word, Acc>(batch.values, batch.count,
-                        [&](const word* words, std::int64_t k) { loops_of<word>().add(state, words, k); });
+    host::as_words<word, Acc>(batch.values, batch.count,
+                              [&](const word* words, std::int64_t k) { loops_of<word>().add(state, words, k); });
   }
   constexpr Acc combined(lanes<word>& state) const { return static_cast<Acc>(loops_of<word>().sum(state)); }
   /// Where T is Acc.
@@ -144,8 +144,8 @@ struct in_loops<prod<T, Acc>> : in_loops_base<in_loops<prod<T, Acc>>, prod<T, Ac
   using word = wrapping_word_t<Acc>;
   using gathering = gathering_in_lanes<word>;
   constexpr void fold_batch(lanes<word>& state, const span_batch<T>& batch) const {
-    as_words<word, Acc>(batch.values, batch.count,
-                        [&](const word* words, std::int64_t k) { loops_of<word>().multiply(state, words, k); });
+    host::as_words<word, Acc>(batch.values, batch.count,
+                              [&](const word* words, std::int64_t k) { loops_of<word>().multiply(state, words, k); });
   }
   constexpr Acc combined(lanes<word>& state) const { return static_cast<Acc>(loops_of<word>().product(state)); }
 };
@@ -156,23 +156,23 @@ enum class extreme { lowest, highest };
 template <extreme Which, class T>
 void take_extreme(T& value, const T* from, std::int64_t n) {
   using word = word_t<T>;
-  as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
+  host::as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
     if (k == 0) return;
     if constexpr (Which == extreme::lowest) {
-      value = minimum(value, static_cast<T>(loops_of<word>().lowest(words, k)));
+      value = detail::minimum(value, static_cast<T>(loops_of<word>().lowest(words, k)));
     } else {
-      value = maximum(value, static_cast<T>(loops_of<word>().highest(words, k)));
+      value = detail::maximum(value, static_cast<T>(loops_of<word>().highest(words, k)));
     }
   });
 }
 template <class T>
 void take_extremes(min_max_value<T>& values, const T* from, std::int64_t n) {
   using word = word_t<T>;
-  as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
+  host::as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
     if (k == 0) return;
     const lowest_and_highest<word> found = loops_of<word>().extremes(words, k);
-    values.min = minimum(values.min, static_cast<T>(found.lowest));
-    values.max = maximum(values.max, static_cast<T>(found.highest));
+    values.min = detail::minimum(values.min, static_cast<T>(found.lowest));
+    values.max = detail::maximum(values.max, static_cast<T>(found.highest));
   });
 }
 
@@ -181,7 +181,7 @@ void take_extremes(min_max_value<T>& values, const T* from, std::int64_t n) {
 template <class T, class Take>
 void by_blocks_of_words(const T* from, std::int64_t n, std::int64_t first, const Take& take) {
   using word = word_t<T>;
-  as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
+  host::as_words<word, T>(from, n, [&](const word* words, std::int64_t k) {
     while (k > 0) {
       const std::int64_t size = k < block_of<T> ? k : block_of<T>;
       take(words, size, first);
@@ -197,7 +197,7 @@ template <extreme Which, class T>
 void take_place(T& value, std::int64_t& index, word_t<T> found, const word_t<T>* words, std::int64_t n,
                 std::int64_t first) {
   const auto x = static_cast<T>(found);
-  const bool is_better = Which == extreme::lowest ? is_lower(x, value) : is_higher(x, value);
+  const bool is_better = Which == extreme::lowest ? detail::is_lower(x, value) : detail::is_higher(x, value);
   if (!is_better && index != no_index) return;
   value = x;
   index = first + loops_of<word_t<T>>().place(words, n, found);
@@ -205,19 +205,19 @@ void take_place(T& value, std::int64_t& index, word_t<T> found, const word_t<T>*
 template <extreme Which, class T>
 void take_extreme(T& value, std::int64_t& index, const T* from, std::int64_t n, std::int64_t first) {
   using word = word_t<T>;
-  by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
+  host::by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
     const loops<word>& with = loops_of<word>();
     const word found = Which == extreme::lowest ? with.lowest(words, size) : with.highest(words, size);
-    take_place<Which>(value, index, found, words, size, at);
+    host::take_place<Which>(value, index, found, words, size, at);
   });
 }
 template <class T>
 void take_extremes(min_max_index<T>& values, const T* from, std::int64_t n, std::int64_t first) {
   using word = word_t<T>;
-  by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
+  host::by_blocks_of_words(from, n, first, [&](const word* words, std::int64_t size, std::int64_t at) {
     const lowest_and_highest<word> found = loops_of<word>().extremes(words, size);
-    take_place<extreme::lowest>(values.min, values.min_index, found.lowest, words, size, at);
-    take_place<extreme::highest>(values.max, values.max_index, found.highest, words, size, at);
+    host::take_place<extreme::lowest>(values.min, values.min_index, found.lowest, words, size, at);
+    host::take_place<extreme::highest>(values.max, values.max_index, found.highest, words, size, at);
   });
 }
 
@@ -230,7 +230,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<min<T>> : extreme_in_loops<in_loops<min<T>>, min<T>> {
   constexpr void fold_batch(T& state, const span_batch<T>& batch) const {
-    take_extreme<extreme::lowest>(state, batch.values, batch.count);
+    host::take_extreme<extreme::lowest>(state, batch.values, batch.count);
   }
 };
 
@@ -238,7 +238,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<max<T>> : extreme_in_loops<in_loops<max<T>>, max<T>> {
   constexpr void fold_batch(T& state, const span_batch<T>& batch) const {
-    take_extreme<extreme::highest>(state, batch.values, batch.count);
+    host::take_extreme<extreme::highest>(state, batch.values, batch.count);
   }
 };
 
@@ -246,7 +246,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<min_loc<T>> : extreme_in_loops<in_loops<min_loc<T>>, min_loc<T>> {
   constexpr void fold_batch(value_index<T>& state, const span_batch<T>& batch) const {
-    take_extreme<extreme::lowest>(state.value, state.index, batch.values, batch.count, batch.first);
+    host::take_extreme<extreme::lowest>(state.value, state.index, batch.values, batch.count, batch.first);
   }
 };
 
@@ -254,7 +254,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<max_loc<T>> : extreme_in_loops<in_loops<max_loc<T>>, max_loc<T>> {
   constexpr void fold_batch(value_index<T>& state, const span_batch<T>& batch) const {
-    take_extreme<extreme::highest>(state.value, state.index, batch.values, batch.count, batch.first);
+    host::take_extreme<extreme::highest>(state.value, state.index, batch.values, batch.count, batch.first);
   }
 };
 
@@ -262,7 +262,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<min_max<T>> : extreme_in_loops<in_loops<min_max<T>>, min_max<T>> {
   constexpr void fold_batch(min_max_value<T>& state, const span_batch<T>& batch) const {
-    take_extremes(state, batch.values, batch.count);
+    host::take_extremes(state, batch.values, batch.count);
   }
 };
 
@@ -270,7 +270,7 @@ template <class T>
   requires has_loops<T>
 struct in_loops<min_max_loc<T>> : extreme_in_loops<in_loops<min_max_loc<T>>, min_max_loc<T>> {
   constexpr void fold_batch(min_max_index<T>& state, const span_batch<T>& batch) const {
-    take_extremes(state, batch.values, batch.count, batch.first);
+    host::take_extremes(state, batch.values, batch.count, batch.first);
   }
 };
 

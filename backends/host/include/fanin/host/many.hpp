@@ -69,11 +69,11 @@ constexpr std::int64_t rows_in(std::int64_t bytes) {
 }
 /// Rows that are folded at once: their states stay in the nearest cache.
 template <class Composite>
-inline constexpr std::int64_t rows_at_once = rows_in<Composite>(16384);
+inline constexpr std::int64_t rows_at_once = host::rows_in<Composite>(16384);
 /// Where there are more, rows whose states stay in a cache: memory is best read in long stretches. Of 128 MiB of
 /// doubles in 65,536 columns, 5 ms instead of 9.5 with those of the nearest cache.
 template <class Composite>
-inline constexpr std::int64_t rows_in_a_cache = rows_in<Composite>(524288);
+inline constexpr std::int64_t rows_in_a_cache = host::rows_in<Composite>(524288);
 
 /// Calls use(number, line, row, last) for each of the elements from .. until - 1 (numbers from 0), and there for
 /// stretches row .. last - 1 of the rows begin .. end - 1, where line(row) is what f gives.

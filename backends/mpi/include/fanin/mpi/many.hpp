@@ -118,7 +118,7 @@ class many_of_call final : public part_under_way<many_to_come, void> {
   void begin(const typename backend<Exec>::handle_type& handle, const Part& part) {
     step_.emplace(handle);
     const std::size_t bytes = before_results() + (goes_in_place ? sizeof(value) : sizeof(results_type)) * results;
-    room_ = shared_room<Exec, alignment>(handle, bytes);
+    room_ = detail::shared_room<Exec, alignment>(handle, bytes);
     accumulators_ = part.into_room_later(static_cast<value*>(room_.get()), detail::reducers_of_part(all_.plain()));
   }
 

@@ -70,7 +70,7 @@ struct sent_exact {
   using joined_type = typename sent_part::joined_type;
   static constexpr int most_words = sent_part::most_words;
 
-  static constexpr auto reducer(const R& r) { return exact_with_result<part>(r); }
+  static constexpr auto reducer(const R& r) { return detail::exact_with_result<part>(r); }
   __device__ static int put(const part& value, std::uint32_t* words) {
     return sent_part::put(value.partial, value.accumulator, words);
   }

@@ -103,8 +103,8 @@ template <class Composite>
 void launch_join(cuda_session& session, const Composite& c, const unsigned char* messages, int count,
                  const nccl_destination<typename Composite::result_type>& destination) {
   if constexpr (Composite::is_finished) check_device_functor<typename Composite::finish_type>();
-  void* arguments[] = {argument(c), argument(messages), argument(count), argument(destination)};
-  detail::launch_warp(session, kernel_pointer(&join_ranks_kernel<Composite>), "join_ranks", arguments);
+  void* arguments[] = {detail::argument(c), argument(messages), argument(count), detail::argument(destination)};
+  detail::launch_warp(session, detail::kernel_pointer(&join_ranks_kernel<Composite>), "join_ranks", arguments);
 }
 
 }  // namespace fanin::detail

@@ -120,15 +120,16 @@ class many_over_nccl : nccl_step<Exec> {
     std::uint64_t* failures = failure == nullptr && !answer ? detail::failures_of(state_) : nullptr;
     int count = detail::ranks_of(state_);
     std::int64_t results = results_;
-    void* arguments[] = {argument(all),   argument(put),   argument(left),    argument(of_call.all),
-                         argument(bytes), argument(count), argument(results), argument(failures)};
+    void* arguments[] = {
+        detail::argument(all), detail::argument(put), detail::argument(left), detail::argument(of_call.all),
+        argument(bytes),       argument(count),       argument(results),      argument(failures)};
     cuda_launch launch;
     launch.strategy = "join_many";
     launch.grid_size = for_grid(results, session->multiprocessors() * for_blocks_per_sm);
     launch.block_size = for_block_size;
-    session->launch(kernel_pointer(&join_many_kernel<Composite, Put, Left>), launch, arguments, {});
+    session->launch(detail::kernel_pointer(&join_many_kernel<Composite, Put, Left>), launch, arguments, {});
     if (answer) {
-      void* of_answer[] = {argument(of_call.all), argument(bytes), argument(count), argument(*answer)};
+      void* of_answer[] = {detail::argument(of_call.all), argument(bytes), argument(count), argument(*answer)};
       detail::launch_warp(*session, kernel_pointer(&answer_many_kernel<no_result>), "answer_many", of_answer);
     }
   }

@@ -34,7 +34,7 @@ struct sent_accumulator {
   static constexpr auto reducer(const R& r) { return reducer_of_part<R>::of(r); }
   __device__ static int put(const accumulator& value, std::uint32_t* words) {
     std::uint32_t settled[most_words] = {};
-    settled_words(value, settled);
+    detail::settled_words(value, settled);
     memcpy(words, settled, sizeof(settled));
     return most_words;
   }
@@ -286,8 +286,8 @@ __global__ void __launch_bounds__(32) send_failure_kernel(const exchange_of_peer
 }
 template <class Composite>
 void launch_failure(cuda_session& session, const exchange_of_peers<Composite>& exchange) {
-  void* arguments[] = {argument(exchange)};
-  detail::launch_warp(session, kernel_pointer(&send_failure_kernel<Composite>), "send_failure", arguments);
+  void* arguments[] = {detail::argument(exchange)};
+  detail::launch_warp(session, detail::kernel_pointer(&send_failure_kernel<Composite>), "send_failure", arguments);
 }
 
 }  // namespace fanin::detail

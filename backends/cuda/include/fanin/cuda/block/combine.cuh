@@ -20,19 +20,19 @@ __device__ void combine_in_memory(const Op& op, T* memory, unsigned left, unsign
   using cuda_stage::block;
   constexpr block stage = Strategy::recipe.block;
   if constexpr (stage == block::thread0_serial) {
-    combine_thread0_serial(op, memory, left);
+    detail::combine_thread0_serial(op, memory, left);
   } else if constexpr (stage == block::neighbored_divergent) {
-    combine_neighbored_divergent(op, memory, left, first_stride);
+    detail::combine_neighbored_divergent(op, memory, left, first_stride);
   } else if constexpr (stage == block::neighbored_strided) {
-    combine_neighbored_strided(op, memory, left);
+    detail::combine_neighbored_strided(op, memory, left);
   } else if constexpr (stage == block::interleaved) {
-    combine_interleaved(op, memory, left);
+    detail::combine_interleaved(op, memory, left);
   } else if constexpr (stage == block::interleaved_unrolled_warp) {
-    combine_interleaved_unrolled_warp(op, memory, left);
+    detail::combine_interleaved_unrolled_warp(op, memory, left);
   } else if constexpr (stage == block::unrolled) {
-    combine_unrolled(op, memory, left);
+    detail::combine_unrolled(op, memory, left);
   } else if constexpr (stage == block::unrolled_shuffle_tail) {
-    combine_unrolled_shuffle_tail(op, memory, left);
+    detail::combine_unrolled_shuffle_tail(op, memory, left);
   } else {
     static_assert(stage == block::own);
     Strategy::combine(op, memory, left);
@@ -45,15 +45,15 @@ template <cuda_strategy_tag Strategy, std::size_t LargestAccumulator, class Op, 
 __device__ void combine_in_block(const Op& op, T& value, void* memory, unsigned threads) {
   constexpr cuda_recipe recipe = Strategy::recipe;
   if constexpr (goes_through_slots(recipe, LargestAccumulator)) {
-    combine_through_slots<LargestAccumulator>(op, value, memory, threads);
+    detail::combine_through_slots<LargestAccumulator>(op, value, memory, threads);
   } else if constexpr (recipe.block == cuda_stage::block::warp_shuffle) {
-    combine_by_warp_shuffle(op, value, static_cast<T*>(memory));
+    detail::combine_by_warp_shuffle(op, value, static_cast<T*>(memory));
     __syncthreads();
   } else {
     T* const of_thread = static_cast<T*>(memory);
     of_thread[threadIdx.x] = value;
     __syncthreads();
-    combine_in_memory<Strategy>(op, of_thread, threads);
+    detail::combine_in_memory<Strategy>(op, of_thread, threads);
     if (threadIdx.x == 0) value = of_thread[0];
     __syncthreads();
   }

@@ -21,7 +21,7 @@ template <class Op, class T>
 __device__ void combine_interleaved(const Op& op, T* memory, unsigned left) {
 #pragma unroll 1
   while (left > 1) {
-    left = halve(op, memory, left);
+    left = detail::halve(op, memory, left);
     __syncthreads();
   }
 }
@@ -44,12 +44,12 @@ __device__ void warp_step(const Op& op, T* memory, unsigned& left) {
 template <class Op, class T>
 __device__ void combine_last_warp(const Op& op, T* memory, unsigned left) {
   if (threadIdx.x >= 32) return;
-  warp_step<32>(op, memory, left);
-  warp_step<16>(op, memory, left);
-  warp_step<8>(op, memory, left);
-  warp_step<4>(op, memory, left);
-  warp_step<2>(op, memory, left);
-  warp_step<1>(op, memory, left);
+  detail::warp_step<32>(op, memory, left);
+  detail::warp_step<16>(op, memory, left);
+  detail::warp_step<8>(op, memory, left);
+  detail::warp_step<4>(op, memory, left);
+  detail::warp_step<2>(op, memory, left);
+  detail::warp_step<1>(op, memory, left);
 }
 
 /// The same loop down to 64 values, then the first warp alone, unrolled. Barriers: one for each phase above 64 values.
@@ -58,10 +58,10 @@ template <class Op, class T>
 __device__ void combine_interleaved_unrolled_warp(const Op& op, T* memory, unsigned left) {
 #pragma unroll 1
   while (left > 64) {
-    left = halve(op, memory, left);
+    left = detail::halve(op, memory, left);
     __syncthreads();
   }
-  combine_last_warp(op, memory, left);
+  detail::combine_last_warp(op, memory, left);
 }
 
 /// One step of Width or less by the whole block, in a tree that is laid out at compile time.
@@ -77,18 +77,18 @@ __device__ void block_step(const Op& op, T* memory, unsigned& left) {
 /// The steps above 64 values, without a loop.
 template <class Op, class T>
 __device__ void combine_unrolled_to_warp(const Op& op, T* memory, unsigned& left) {
-  block_step<512>(op, memory, left);
-  block_step<256>(op, memory, left);
-  block_step<128>(op, memory, left);
-  block_step<64>(op, memory, left);
+  detail::block_step<512>(op, memory, left);
+  detail::block_step<256>(op, memory, left);
+  detail::block_step<128>(op, memory, left);
+  detail::block_step<64>(op, memory, left);
 }
 
 /// The whole tree without a loop. Barriers: one for each step above 64 values. Memory: one accumulator a thread. Any
 /// block size. Wins the loop's counting and branching over interleaved_unrolled_warp.
 template <class Op, class T>
 __device__ void combine_unrolled(const Op& op, T* memory, unsigned left) {
-  combine_unrolled_to_warp(op, memory, left);
-  combine_last_warp(op, memory, left);
+  detail::combine_unrolled_to_warp(op, memory, left);
+  detail::combine_last_warp(op, memory, left);
 }
 
 }  // namespace fanin::detail

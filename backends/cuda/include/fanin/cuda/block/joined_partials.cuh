@@ -26,7 +26,7 @@ struct lanes_of_warp {
   template <class Partial, class Join>
   __device__ void join(Partial& partial, const Join& by) const {
 #pragma unroll
-    for (unsigned delta = 16; delta > 0; delta /= 2) by(partial, shuffle_down(partial, delta));
+    for (unsigned delta = 16; delta > 0; delta /= 2) by(partial, detail::shuffle_down(partial, delta));
   }
 };
 
@@ -36,7 +36,7 @@ __device__ void join_partials_in_warp(const R& reducer, typename gathering_t<R>:
                                       reducer_accumulator_t<R>& spill) {
   using how = gathering_t<R>;
   __syncwarp();
-  rescale_or_deposit(reducer, partial, least_in_warp(how::scale(reducer, partial)), spill);
+  detail::rescale_or_deposit(reducer, partial, detail::least_in_warp(how::scale(reducer, partial)), spill);
   __syncwarp();
   how::join_in_warp(reducer, partial, lanes_of_warp{});
 }
@@ -54,7 +54,7 @@ __device__ void join_partials_in_block(const R& reducer, typename gathering_t<R>
 
 #pragma unroll 1
   for (unsigned holding = warps;; holding = 1) {
-    if (warp < holding) join_partials_in_warp(reducer, partial, spill);
+    if (warp < holding) detail::join_partials_in_warp(reducer, partial, spill);
     if (holding == 1) break;
     if (lane == 0 && warp < holding) of_warp[warp] = partial;
     __syncthreads();
@@ -73,7 +73,7 @@ __device__ void finish_joined(const R& reducer, reducer_state_t<R>& state, reduc
                               void* of_warps) {
   using how = gathering_t<R>;
   typename how::partial_type partial = how::drain(reducer, state);
-  join_partials_in_block(reducer, partial, spill, of_warps, blockDim.x / 32);
+  detail::join_partials_in_block(reducer, partial, spill, of_warps, blockDim.x / 32);
   if (threadIdx.x == 0) how::deposit(reducer, partial, spill);
   __syncthreads();
 }

@@ -74,7 +74,7 @@ constexpr std::size_t largest_of_warps(const composite<Reducer...>*, bool by_shu
       return shuffles && !gathering_t<R>::has_spill ? sizeof(reducer_accumulator_t<R>) : 0;
     }
   };
-  return largest({of_reducer(std::type_identity<Reducer>{}, by_shuffle)...});
+  return detail::largest({of_reducer(std::type_identity<Reducer>{}, by_shuffle)...});
 }
 
 /// A block's shared memory, but for what is asked for at launch: what stages need there, and spills where there may be
@@ -87,8 +87,8 @@ struct block_memory {
                                               !goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
   /// Where values do not stay in the spill, all of an accumulator is combined as well.
   static constexpr std::size_t bytes_of_warp =
-      largest({largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle),
-               combines_by_shuffle && !stays_in_spill<Strategy, Composite> ? sizeof(accumulator) : 0});
+      detail::largest({detail::largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle),
+                       combines_by_shuffle && !stays_in_spill<Strategy, Composite> ? sizeof(accumulator) : 0});
 
   struct no_copies {};
   struct no_launches {};

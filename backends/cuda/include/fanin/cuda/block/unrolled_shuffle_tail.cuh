@@ -12,12 +12,12 @@ namespace fanin::detail {
 /// already.
 template <class Op, class T>
 __device__ void combine_unrolled_shuffle_tail(const Op& op, T* memory, unsigned left) {
-  combine_unrolled_to_warp(op, memory, left);
+  detail::combine_unrolled_to_warp(op, memory, left);
   if (threadIdx.x >= 32) return;
   T value = op.identity();
   if (threadIdx.x < left) value = memory[threadIdx.x];
   if (threadIdx.x + 32 < left) op.join(value, memory[threadIdx.x + 32]);
-  combine_in_warp(op, value);
+  detail::combine_in_warp(op, value);
   if (threadIdx.x == 0) memory[0] = value;
 }
 

@@ -32,7 +32,7 @@ __device__ void combine_one_in_warp(const R& reducer, T& value) {
     value = R::of_rank(rank);
   } else {
 #pragma unroll
-    for (unsigned delta = 16; delta > 0; delta /= 2) reducer.join(value, shuffle_down(value, delta));
+    for (unsigned delta = 16; delta > 0; delta /= 2) reducer.join(value, detail::shuffle_down(value, delta));
   }
 }
 
@@ -40,7 +40,7 @@ template <class... R>
 void take_composite(const composite<R...>&);
 /// A composite or what is derived of one, and no reducer that happens to have a member `reducers`.
 template <class Op>
-concept joins_several = requires(const Op& op) { take_composite(op); };
+concept joins_several = requires(const Op& op) { detail::take_composite(op); };
 
 /// Lane 0 gets the warp's 32 values, joined. All lanes must take part; they are brought together first, since shuffles
 /// of lanes that come one after the other are several times slower.
@@ -49,17 +49,17 @@ __device__ void combine_in_warp(const Op& op, T& value) {
   __syncwarp();
   if constexpr (joins_several<Op>) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (combine_one_in_warp(get<I>(op.reducers), get<I>(value)), ...);
+      (detail::combine_one_in_warp(get<I>(op.reducers), get<I>(value)), ...);
     }(typename Op::indices{});
   } else {
-    combine_one_in_warp(op, value);
+    detail::combine_one_in_warp(op, value);
   }
 }
 
 /// The first of each `lanes` lanes, a power of two, gets what they have, joined.
 template <class Op, class T>
 __device__ void join_lanes(const Op& op, T& value, unsigned lanes) {
-  for (unsigned delta = lanes / 2; delta > 0; delta /= 2) op.join(value, shuffle_down(value, delta));
+  for (unsigned delta = lanes / 2; delta > 0; delta /= 2) op.join(value, detail::shuffle_down(value, delta));
 }
 
 /// Up to so many warps' values thread 0 joins from memory, one after the other, which is faster than five shuffles:
@@ -73,7 +73,7 @@ template <class Op, class T>
 constexpr bool may_join_few_warps() {
   constexpr std::size_t most_bytes = 16;
   if constexpr (joins_several<Op>) {
-    return sizeof(T) <= most_bytes && goes_by_shuffles(static_cast<const typename Op::plain_type*>(nullptr));
+    return sizeof(T) <= most_bytes && detail::goes_by_shuffles(static_cast<const typename Op::plain_type*>(nullptr));
   } else {
     return false;
   }
@@ -100,20 +100,20 @@ __device__ void combine_by_warp_shuffle(const Op& op, T& value, T* of_warp) {
   const unsigned warp = threadIdx.x / 32;
   const unsigned warps = blockDim.x / 32;
 
-  combine_in_warp(op, value);
+  detail::combine_in_warp(op, value);
   if (warps == 1) return;
   if (lane == 0) of_warp[warp] = value;
   __syncthreads();
   if constexpr (IsAlone && may_join_few_warps<Op, T>()) {
     if (warps <= few_warps) {
-      if (threadIdx.x == 0) join_few_warps(op, value, of_warp, warps);
+      if (threadIdx.x == 0) detail::join_few_warps(op, value, of_warp, warps);
       return;
     }
   }
   if (warp == 0) {
     value = op.identity();
     if (lane < warps) value = of_warp[lane];
-    combine_in_warp(op, value);
+    detail::combine_in_warp(op, value);
   }
 }
 

@@ -12,7 +12,7 @@ namespace fanin::detail {
 template <class Op, class T>
 __device__ bool combine_in_cluster(const Op& op, T& value, T* of_block) {
   sync_cluster();
-  if (threadIdx.x == 0) in_block_of_cluster(of_block, 0)[rank_in_cluster()] = value;
+  if (threadIdx.x == 0) detail::in_block_of_cluster(of_block, 0)[rank_in_cluster()] = value;
   sync_cluster();
   if (rank_in_cluster() != 0) return false;
   if (threadIdx.x == 0) {

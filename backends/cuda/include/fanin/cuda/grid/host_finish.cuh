@@ -28,7 +28,7 @@ struct host_finish {
   template <class Partial, class Source>
   __device__ void finish(const Partial& partial, const Source&) const {
     if constexpr (partial_kind_of<Strategy, Composite> != partial_kind::of_threads) {
-      if (threadIdx.x == 0) partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
+      if (threadIdx.x == 0) detail::partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
     }
   }
 
@@ -40,11 +40,12 @@ struct host_finish {
       constexpr bool one_a_thread = partial_kind_of<Strategy, Composite> == partial_kind::of_threads;
       return static_cast<std::size_t>(grid) * static_cast<std::size_t>(one_a_thread ? block : 1);
     };
-    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const void* const kernel = detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
+    const cuda_plan& plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     workspace_of<Strategy, Composite> work;
-    allocate_plain<Strategy, accumulator>(session, plan, work, partials_of(plan.largest_grid, plan.launch.block_size));
-    launch_reduce<Strategy>(session, plan, source, c, work, {});
+    detail::allocate_plain<Strategy, accumulator>(session, plan, work,
+                                                  partials_of(plan.largest_grid, plan.launch.block_size));
+    detail::launch_reduce<Strategy>(session, plan, source, c, work, {});
     session.record(plan.launch);
 
     const std::size_t count = partials_of(plan.launch.grid_size, plan.launch.block_size);

@@ -33,7 +33,7 @@ __device__ bool is_last_block(const T& value, const contributor& self, T* partia
 template <class T>
 __device__ bool is_last_block_with(const T& shared, const contributor& self, T* partials, unsigned* ticket,
                                    unsigned& is_last) {
-  copy_by_threads(partials + self.index, shared, threadIdx.x, blockDim.x);
+  detail::copy_by_threads(partials + self.index, shared, threadIdx.x, blockDim.x);
   __syncthreads();
   if (threadIdx.x == 0) {
     draw_ticket(ticket, self.count, is_last);
@@ -47,11 +47,11 @@ template <class Composite>
 __device__ void gather_partials(const Composite& c, typename Composite::accumulator_type& value,
                                 const typename Composite::accumulator_type* partials, unsigned count,
                                 unsigned threads) {
-  set_identity(c, value);
+  detail::set_identity(c, value);
   if (threadIdx.x < threads) {
     for (unsigned k = threadIdx.x; k < count; k += threads) {
       typename Composite::accumulator_type partial;
-      load_from_other_block(partial, partials + k);
+      detail::load_from_other_block(partial, partials + k);
       c.join(value, partial);
     }
   }
@@ -82,12 +82,13 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
   template <class Source>
   __device__ void finish(partial_in_registers<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
-      auto* const partials = partials_in<accumulator>(work.memory);
-      if (!is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
+      auto* const partials = detail::partials_in<accumulator>(work.memory);
+      if (!detail::is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage))
+        return;
       const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
-      gather_partials(partial.c, partial.value, partials, self.count, threads);
-      combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
-                                                                          threads);
+      detail::gather_partials(partial.c, partial.value, partials, self.count, threads);
+      detail::combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value,
+                                                                                  partial.memory, threads);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
   }
@@ -95,8 +96,9 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
   template <class Source>
   __device__ void finish(partial_in_spill<Strategy, Composite>& partial, const Source&) const {
     if (self.count > 1) {
-      auto* const partials = partials_in<accumulator>(work.memory);
-      if (!is_last_block_with(*partial.spill, self, partials, work.memory.counter, partial.block.of_grid_stage)) return;
+      auto* const partials = detail::partials_in<accumulator>(work.memory);
+      if (!detail::is_last_block_with(*partial.spill, self, partials, work.memory.counter, partial.block.of_grid_stage))
+        return;
       partial.join_all(partials, self);
     }
     if (threadIdx.x == 0) destination.deliver(partial.result());
@@ -106,11 +108,11 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
   template <class Source>
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
-    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const void* const kernel = detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
+    const cuda_plan& plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     workspace_of<Strategy, Composite> work;
-    allocate_plain<Strategy, accumulator>(session, plan, work, static_cast<std::size_t>(plan.largest_grid));
-    launch_reduce<Strategy>(session, plan, source, c, work, destination);
+    detail::allocate_plain<Strategy, accumulator>(session, plan, work, static_cast<std::size_t>(plan.largest_grid));
+    detail::launch_reduce<Strategy>(session, plan, source, c, work, destination);
     session.record(plan.launch);
   }
 };

@@ -46,8 +46,8 @@ struct launch_per_halving : delivering_stage<launch_per_halving<Strategy, Compos
   template <class Source>
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
-    const void* const kernel = kernel_pointer(&halve_source_kernel<Source, Composite>);
-    cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, false);
+    const void* const kernel = detail::kernel_pointer(&halve_source_kernel<Source, Composite>);
+    cuda_plan plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, false);
     const auto blocks_for = [&](std::int64_t count) {
       return static_cast<int>((std::max<std::int64_t>(count, 1) - 1) / plan.launch.block_size + 1);
     };
@@ -56,15 +56,17 @@ struct launch_per_halving : delivering_stage<launch_per_halving<Strategy, Compos
         cuda_session::partials::plain, static_cast<std::size_t>(std::max<std::int64_t>(half, 1)) * sizeof(accumulator));
     auto* const values = static_cast<accumulator*>(workspace.partials);
     plan.launch.grid_size = blocks_for(half);
-    void* arguments[] = {argument(source), argument(c), argument(values), argument(half), argument(destination)};
+    void* arguments[] = {detail::argument(source), detail::argument(c), detail::argument(values), argument(half),
+                         detail::argument(destination)};
     session.launch(kernel, plan.launch, arguments, {});
 
     cuda_launch pass = plan.launch;
     for (std::int64_t count = half; count > 1; count = half) {
       half = count - count / 2;
       pass.grid_size = blocks_for(half);
-      void* pass_arguments[] = {argument(c), argument(values), argument(count), argument(half), argument(destination)};
-      session.launch(kernel_pointer(&halve_values_kernel<Composite>), pass, pass_arguments, {});
+      void* pass_arguments[] = {detail::argument(c), detail::argument(values), argument(count), argument(half),
+                                detail::argument(destination)};
+      session.launch(detail::kernel_pointer(&halve_values_kernel<Composite>), pass, pass_arguments, {});
       ++plan.launch.launches;
     }
     session.record(plan.launch);

@@ -42,7 +42,7 @@ struct lone_block {
   template <class Source>
   static void enqueue(cuda_session& session, const cuda_plan& plan, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
-    launch_reduce<Strategy>(session, plan, source, c, {}, destination);
+    detail::launch_reduce<Strategy>(session, plan, source, c, {}, destination);
     session.record(plan.launch);
   }
 };

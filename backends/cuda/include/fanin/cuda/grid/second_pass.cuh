@@ -57,7 +57,7 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     if (gridDim.x == 1) {
       destination.deliver(partial.result());
     } else {
-      partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
+      detail::partials_in<accumulator>(work.memory)[blockIdx.x] = partial.total();
     }
   }
 
@@ -66,8 +66,8 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
   static void enqueue(cuda_session& session, const cuda_tuning& tuning, const Source& source, const Composite& c,
                       const cuda_destination<result_type>& destination) {
     using partials = partials_source<accumulator>;
-    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    cuda_plan plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const void* const kernel = detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
+    cuda_plan plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     const std::int64_t elements_of_block = static_cast<std::int64_t>(plan.launch.block_size) * plan.chunks;
     const auto blocks_for = [&](std::int64_t count) { return (count - 1) / elements_of_block + 1; };
     const auto bytes_of = [](std::int64_t count) {
@@ -79,17 +79,18 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
 
     workspace_of<Strategy, Composite> work;
     work.memory = session.workspace(cuda_session::partials::plain,
-                                    first_bytes + second_bytes + bytes_of_threads<Strategy, accumulator>(plan));
+                                    first_bytes + second_bytes + detail::bytes_of_threads<Strategy, accumulator>(plan));
     auto* const first = static_cast<unsigned char*>(work.memory.partials);
     work.values = first + first_bytes + second_bytes;
     work.chunks = plan.chunks;
     const merging<Composite> merge{c};
     cuda_plan pass = plan;
-    pass.kernel = kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
-    pass.launch.shared_bytes = shared_bytes_of_stages<Strategy, merging<Composite>>(pass.launch.block_size);
+    pass.kernel = detail::kernel_pointer(&reduce_kernel<Strategy, partials, merging<Composite>>);
+    pass.launch.shared_bytes = detail::shared_bytes_of_stages<Strategy, merging<Composite>>(pass.launch.block_size);
     pass.spills = {};
-    check_fits<Strategy, Composite>(facts_of<Strategy, partials, merging<Composite>>(session, pass), pass.launch);
-    launch_reduce<Strategy>(session, plan, source, c, work, destination);
+    detail::check_fits<Strategy, Composite>(detail::facts_of<Strategy, partials, merging<Composite>>(session, pass),
+                                            pass.launch);
+    detail::launch_reduce<Strategy>(session, plan, source, c, work, destination);
 
     workspace_of<Strategy, merging<Composite>> of_pass;
     static_cast<workspace&>(of_pass) = work;
@@ -97,7 +98,7 @@ struct second_pass : delivering_stage<second_pass<Strategy, Composite>, Composit
     for (bool into_second = true; from.count > 1; into_second = !into_second) {
       of_pass.memory.partials = into_second ? first + first_bytes : first;
       pass.launch.grid_size = static_cast<int>(blocks_for(from.count));
-      launch_reduce<Strategy>(session, pass, from, merge, of_pass, destination);
+      detail::launch_reduce<Strategy>(session, pass, from, merge, of_pass, destination);
       ++plan.launch.launches;
       from = {static_cast<const accumulator*>(of_pass.memory.partials), pass.launch.grid_size};
       if (pass.launch.grid_size == 1) break;

@@ -62,11 +62,11 @@ template <class T>
 __device__ void publish_partial(const T& value, unsigned index, const watched_memory& memory, std::uint32_t launches) {
   constexpr int units = tagged_units(sizeof(T));
   std::uint32_t word[units * 3] = {};
-  settled_words(value, word);
+  detail::settled_words(value, word);
   tagged_unit* const to = memory.units + std::size_t{index} * units;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
-    store_unit(to + k, make_unit(word + 3 * k, launches));
+    detail::store_unit(to + k, detail::make_unit(word + 3 * k, launches));
   }
 }
 
@@ -81,7 +81,7 @@ __device__ bool take_partial(T& value, const tagged_unit* from, std::uint32_t la
   bool there = true;
 #pragma unroll
   for (int k = 0; k < units; ++k) {
-    there &= is_of_launch(unit[k], launches);
+    there &= detail::is_of_launch(unit[k], launches);
     word[3 * k] = unit[k].payload[0];
     word[3 * k + 1] = unit[k].payload[1];
     word[3 * k + 2] = unit[k].payload[2];
@@ -115,7 +115,7 @@ __device__ void for_watched(const contributor& self, const watched_memory& memor
     T partial;
     bool there = false;
     do {
-      there = take_partial(partial, memory.units + std::size_t{block} * tagged_units(sizeof(T)), launches);
+      there = detail::take_partial(partial, memory.units + std::size_t{block} * tagged_units(sizeof(T)), launches);
     } while (!all_in_warp(there));
     if (is_one) take(partial, block);
   }
@@ -137,7 +137,7 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
 #pragma unroll
     for (int k = 0; k < of_lane; ++k) {
       // Without a condition, and at distances that are constant: the loads are under way together, in 32 registers.
-      const bool is_here = take_partial(partial[k], first + k * static_cast<int>(warp_size) * units, launches);
+      const bool is_here = detail::take_partial(partial[k], first + k * static_cast<int>(warp_size) * units, launches);
       missing |= is_here || threadIdx.x + k * warp_size >= others ? 0u : 1u;
     }
   } while (!all_in_warp(missing == 0));

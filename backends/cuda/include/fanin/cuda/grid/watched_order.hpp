@@ -38,7 +38,7 @@ typename Composite::accumulator_type join_as_watched(const Composite& c, int cou
                                                      const Partial& partial) {
   using accumulator = typename Composite::accumulator_type;
   constexpr int warp = 32;
-  const int threads = watching_threads<accumulator, Source>(static_cast<unsigned>(count - 1), block_size);
+  const int threads = detail::watching_threads<accumulator, Source>(static_cast<unsigned>(count - 1), block_size);
   const auto combine = [&](accumulator* values) {
     for (int delta = warp / 2; delta > 0; delta /= 2) {
       for (int k = 0; k < delta; ++k) c.join(values[k], values[k + delta]);

@@ -67,7 +67,7 @@ struct watching_block {
     wait_for_grid_before();
     if (self.count > 1 && !destination.takes_partials) {
       if (self.finishes()) {
-        prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
+        detail::prefetch_partials<partial_of<Strategy, Composite>>(work.memory, self.count - 1);
       } else if (threadIdx.x == 0 && blockIdx.x % Strategy::recipe.cluster_size == 0) {
         block.launches.load(work.memory.launches);  // by the block that hands over
       }
@@ -83,7 +83,7 @@ struct watching_block {
       }
       if (!self.finishes()) {
         if (threadIdx.x == 0)
-          publish_partial(partial.value, self.index, work.memory, partial.block.launches.when_loaded());
+          detail::publish_partial(partial.value, self.index, work.memory, partial.block.launches.when_loaded());
         return;
       }
       const std::uint32_t launches = launches_before(work.memory);
@@ -93,13 +93,13 @@ struct watching_block {
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
           self.count - 1 <= watched_at_once<accumulator, Source>) {
         if (threadIdx.x < warp_size) {
-          for_few_watched<accumulator, Source>(self, work.memory, launches, take);
-          combine_in_warp(partial.c, partial.value);
+          detail::for_few_watched<accumulator, Source>(self, work.memory, launches, take);
+          detail::combine_in_warp(partial.c, partial.value);
         }
       } else {
-        for_watched<accumulator>(self, work.memory, launches, 0, take);
-        combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value, partial.memory,
-                                                                            blockDim.x);
+        detail::for_watched<accumulator>(self, work.memory, launches, 0, take);
+        detail::combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value,
+                                                                                    partial.memory, blockDim.x);
       }
       if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
       close_launch(work.memory, launches);
@@ -144,25 +144,25 @@ struct watching_block {
     if constexpr (may_post_partials<Strategy, Composite>) {
       if (posts.blocks > 0) {
         session.wait(mailbox, payload, posts.blocks * mailbox_words(sizeof(accumulator)));
-        const auto partial = [&](int k) { return from_payload<accumulator>(payload, k); };
-        return c.result(join_as_watched<Source>(c, posts.blocks, posts.block_size, partial));
+        const auto partial = [&](int k) { return detail::from_payload<accumulator>(payload, k); };
+        return c.result(detail::join_as_watched<Source>(c, posts.blocks, posts.block_size, partial));
       }
     }
     session.wait(mailbox, payload, result_words);
-    return from_payload<result_type>(payload);
+    return detail::from_payload<result_type>(payload);
   }
 
  private:
   /// By the block's first warp: hands over its parcel, lane 0's, and the spill where something is there.
   __device__ void publish(const partial_parcel<Strategy, Composite>& partial,
                           const left_spills<accumulator>& left) const {
-    if (of_lane_0(partial.is_in_spill(partial.parcel))) {
-      copy_by_threads(left.of_block + self.index, *partial.spill, threadIdx.x, warp_size);
+    if (detail::of_lane_0(partial.is_in_spill(partial.parcel))) {
+      detail::copy_by_threads(left.of_block + self.index, *partial.spill, threadIdx.x, warp_size);
       __syncwarp();
       if (threadIdx.x == 0) __threadfence();
     }
     if (threadIdx.x == 0)
-      publish_partial(partial.parcel, self.index, work.memory, partial.block.launches.when_loaded());
+      detail::publish_partial(partial.parcel, self.index, work.memory, partial.block.launches.when_loaded());
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
@@ -177,7 +177,7 @@ struct watching_block {
     // time.
     bool holds = threadIdx.x == 0;
     if (!holds) partial.clear();
-    for_watched<parcel_type>(self, work.memory, launches, 1, [&](parcel_type& parcel, unsigned block) {
+    detail::for_watched<parcel_type>(self, work.memory, launches, 1, [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
@@ -214,8 +214,8 @@ struct watching_block {
   template <class Source>
   static posting enqueue_and_tell(cuda_session& session, const cuda_tuning& tuning, const Source& source,
                                   const Composite& c, cuda_destination<result_type> destination, bool may_post) {
-    const void* const kernel = kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
-    const cuda_plan& plan = make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
+    const void* const kernel = detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
+    const cuda_plan& plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
     if constexpr (works_alone<Strategy, Composite>) {
       using lone = lone_block<alone<Strategy>, Composite>;
       if (lone::takes(plan, source)) {
@@ -224,12 +224,13 @@ struct watching_block {
       }
     }
     const auto largest_grid = static_cast<std::size_t>(plan.largest_grid);
-    const std::size_t values = hands_over_parcels<Strategy, Composite> ? left_spills<accumulator>::bytes(largest_grid)
-                                                                       : bytes_of_threads<Strategy, accumulator>(plan);
+    const std::size_t values = hands_over_parcels<Strategy, Composite>
+                                   ? left_spills<accumulator>::bytes(largest_grid)
+                                   : detail::bytes_of_threads<Strategy, accumulator>(plan);
     workspace_of<Strategy, Composite> work;
     using travelling = partial_of<Strategy, Composite>;
-    work.memory = units_memory(session, std::max<std::size_t>(largest_grid, most_watched_at_once<travelling>) *
-                                            static_cast<std::size_t>(tagged_units(sizeof(travelling))));
+    work.memory = detail::units_memory(session, std::max<std::size_t>(largest_grid, most_watched_at_once<travelling>) *
+                                                    static_cast<std::size_t>(tagged_units(sizeof(travelling))));
     if (values > 0) work.values = session.workspace(cuda_session::partials::plain, values).partials;
     work.chunks = plan.chunks;
     posting posts{0, plan.launch.block_size};
@@ -237,7 +238,7 @@ struct watching_block {
       posts.blocks = may_post ? blocks_that_post(plan.launch) : 0;
       destination.takes_partials = posts.blocks > 0;
     }
-    launch_reduce<Strategy>(session, plan, source, c, work, destination);
+    detail::launch_reduce<Strategy>(session, plan, source, c, work, destination);
     session.record(plan.launch);
     return posts;
   }

@@ -29,7 +29,7 @@ __device__ void set_identity(const Composite& c, typename Composite::accumulator
   if constexpr (is_passed_by_value<Composite>) {
     value = c.identity();
   } else {
-    set_large_identity(c, value);
+    detail::set_large_identity(c, value);
   }
 }
 
@@ -52,11 +52,11 @@ __device__ void combine_gathered_pairs(const Source& source, const Composite& c,
     const unsigned half = left - left / 2;
     if (threadIdx.x < half || threadIdx.x == 0) take_pair(half);
     __syncthreads();
-    combine_interleaved(c, memory, half);
+    detail::combine_interleaved(c, memory, half);
   } else {
     if (threadIdx.x % 2 == 0) take_pair(1);
     __syncthreads();
-    combine_neighbored_divergent(c, memory, left, 2);
+    detail::combine_neighbored_divergent(c, memory, left, 2);
   }
   if (threadIdx.x == 0) value = memory[0];
 }
@@ -85,14 +85,14 @@ struct partial_in_registers : block_task<Strategy, Composite> {
       accumulator& spill = spills.begin(c);
       auto state = c.begin(spill, spills.of_thread());
       fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
-      combine_states(*this, state, spill);
+      detail::combine_states(*this, state, spill);
       spills.join(c);
       if (threadIdx.x == 0) value = spill;
     } else if constexpr (gathers_pairs<Strategy, Composite>) {
-      set_identity(c, value);
-      combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));
+      detail::set_identity(c, value);
+      detail::combine_gathered_pairs<Strategy>(source, c, value, static_cast<accumulator*>(memory));
     } else {
-      set_identity(c, value);
+      detail::set_identity(c, value);
       if constexpr (is_passed_by_value<Composite>) {
         auto state = c.begin(value);
         fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
@@ -102,10 +102,10 @@ struct partial_in_registers : block_task<Strategy, Composite> {
       }
       if constexpr (is_alone<Strategy> && Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
                     !goes_through_slots(Strategy::recipe, task::largest)) {
-        combine_by_warp_shuffle<true>(c, value,
-                                      static_cast<accumulator*>(memory));  // the memory is nobody's after that
+        detail::combine_by_warp_shuffle<true>(c, value,
+                                              static_cast<accumulator*>(memory));  // the memory is nobody's after that
       } else {
-        combine_in_block<Strategy, task::largest>(c, value, memory, blockDim.x);
+        detail::combine_in_block<Strategy, task::largest>(c, value, memory, blockDim.x);
       }
     }
   }

@@ -39,7 +39,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
     spill = &spills.begin(c);
     auto state = c.begin(*spill, spills.of_thread());
     fanin::detail::gather<Strategy>(source, c, state, chunks, block, shared);
-    combine_states(*this, state, *spill);
+    detail::combine_states(*this, state, *spill);
     spills.join(c);
   }
 
@@ -71,11 +71,11 @@ struct partial_in_spill : block_task<Strategy, Composite> {
       if (threadIdx.x < threads) {
         for (unsigned k = threadIdx.x; k < self.count; k += threads) {
           decltype(value) partial;
-          load_from_other_block(partial, &get<K>(partials[k]));
+          detail::load_from_other_block(partial, &get<K>(partials[k]));
           reducer.join(value, partial);
         }
       }
-      combine_in_block<Strategy, task::largest>(reducer, value, memory, threads);
+      detail::combine_in_block<Strategy, task::largest>(reducer, value, memory, threads);
       if (threadIdx.x == 0) get<K>(*spill) = value;
     }
   }

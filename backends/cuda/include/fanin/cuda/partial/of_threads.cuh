@@ -26,7 +26,7 @@ struct partials_of_threads {
 
   template <class Source>
   __device__ void gather(const Source& source) {
-    auto& partial = partials_in<typename Composite::accumulator_type>(
+    auto& partial = detail::partials_in<typename Composite::accumulator_type>(
         work.memory)[static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x];
     partial = c.identity();
     auto state = c.begin(partial);

@@ -38,7 +38,7 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ partial_parcel(const Composite& composite, const Workspace& work, memory_type& of_block,
                                             void* of_launch, parcel_type& of_kernel)
       : task(composite, work, of_block, of_launch),
-        spill{&begin_spill(composite, of_block.spill.address())},
+        spill{&detail::begin_spill(composite, of_block.spill.address())},
         parcel{of_kernel},
         state{composite.begin(*spill)} {}
 
@@ -88,8 +88,8 @@ struct partial_parcel : block_task<Strategy, Composite> {
         const int of_parcel = gathering<K>::scale(by, get<K>(parcel));
         const int of_from = gathering<K>::scale(by, get<K>(from));
         const int least = of_from < of_parcel ? of_from : of_parcel;
-        rescale_or_deposit(by, get<K>(parcel), least, get<K>(*spill));
-        rescale_or_deposit(by, get<K>(from), least, get<K>(*spill));
+        detail::rescale_or_deposit(by, get<K>(parcel), least, get<K>(*spill));
+        detail::rescale_or_deposit(by, get<K>(from), least, get<K>(*spill));
         gathering<K>::join_partials(by, get<K>(parcel), get<K>(from));
       } else {
         by.join(get<K>(parcel), get<K>(from));
@@ -150,9 +150,10 @@ struct partial_parcel : block_task<Strategy, Composite> {
   template <std::size_t K>
   __device__ __forceinline__ void combine_one(index<K>, [[maybe_unused]] unsigned warps) {
     if constexpr (has_spill<K>) {
-      join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address(), warps);
+      detail::join_partials_in_block(reducer<K>(), get<K>(parcel), get<K>(*spill), this->block.of_warps.address(),
+                                     warps);
     } else {
-      combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
+      detail::combine_in_block<Strategy, task::largest>(reducer<K>(), get<K>(parcel), this->memory, blockDim.x);
     }
   }
 

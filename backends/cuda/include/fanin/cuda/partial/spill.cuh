@@ -32,8 +32,9 @@ constexpr bool is_all_zeros(const T& value) {
 template <class Composite>
 inline constexpr bool has_zero_identity = false;
 template <class Composite>
-  requires(Composite::is_stateless && requires { typename std::bool_constant<is_all_zeros(Composite{}.identity())>; })
-inline constexpr bool has_zero_identity<Composite> = is_all_zeros(Composite{}.identity());
+  requires(Composite::is_stateless &&
+           requires { typename std::bool_constant<detail::is_all_zeros(Composite{}.identity())>; })
+inline constexpr bool has_zero_identity<Composite> = detail::is_all_zeros(Composite{}.identity());
 
 /// The block's spill, which holds the identity; called once, by all threads. Ends with a barrier.
 template <class Composite>
@@ -58,7 +59,7 @@ class whole_spill {
   __device__ explicit whole_spill(block_memory<Strategy, Composite>& block)
       : spill_{*static_cast<accumulator*>(block.spill.address())} {}
 
-  __device__ accumulator& begin(const Composite& c) const { return begin_spill(c, &spill_); }
+  __device__ accumulator& begin(const Composite& c) const { return detail::begin_spill(c, &spill_); }
   __device__ accumulator& of_thread() const { return spill_; }
   __device__ void join(const Composite&) const {}
 
@@ -73,11 +74,11 @@ class split_spill {
  public:
   using accumulator = typename Composite::accumulator_type;
   __device__ explicit split_spill(block_memory<Strategy, Composite>&)
-      : spills_{shared_bytes_of_stages<Strategy, Composite>(static_cast<int>(blockDim.x))} {}
+      : spills_{detail::shared_bytes_of_stages<Strategy, Composite>(static_cast<int>(blockDim.x))} {}
 
   /// The block's; all hold the identity. Called once, by all threads. Ends with a barrier.
   __device__ accumulator& begin(const Composite& c) const {
-    accumulator& first = begin_spill(c, &spills_[0]);
+    accumulator& first = detail::begin_spill(c, &spills_[0]);
     if (spills_.count() > 1) {
       spills_.copy_first_to_others();
       __syncthreads();
@@ -123,12 +124,12 @@ __device__ void combine_states(const Task& task, State& state, Accumulator& spil
     const auto& reducer = get<K>(task.c.reducers);
     using how = gathering_t<std::remove_cvref_t<decltype(reducer)>>;
     if constexpr (how::has_partials) {
-      finish_joined(reducer, get<K>(state), get<K>(spill), task.block.of_warps.address());
+      detail::finish_joined(reducer, get<K>(state), get<K>(spill), task.block.of_warps.address());
     } else if constexpr (how::has_spill) {
       how::finish(reducer, get<K>(state), get<K>(spill));
     } else {
       auto value = get<K>(state);
-      combine_in_block<typename Task::strategy, Task::largest>(reducer, value, task.memory, blockDim.x);
+      detail::combine_in_block<typename Task::strategy, Task::largest>(reducer, value, task.memory, blockDim.x);
       if (threadIdx.x == 0) get<K>(spill) = value;
     }
   };

@@ -59,7 +59,7 @@ template <int Rows, int Columns, class T>
 struct values_that_count {
   T of[Rows * Columns];
   __device__ explicit values_that_count(const tile_batch<Rows, Columns, T>& batch) {
-    unrolled<Rows * Columns>([&](int i) { of[i] = batch.counts(i) ? batch.values[i] : T{}; });
+    detail::unrolled<Rows * Columns>([&](int i) { of[i] = batch.counts(i) ? batch.values[i] : T{}; });
   }
 };
 
@@ -195,8 +195,8 @@ constexpr auto states_of() {
   if constexpr (K == Composite::size) {
     return States{};
   } else {
-    return states_of<Composite, K + 1,
-                     typename states_with<States, typename Composite::template reducer_type<K>>::type>();
+    return detail::states_of<Composite, K + 1,
+                             typename states_with<States, typename Composite::template reducer_type<K>>::type>();
   }
 }
 template <class Composite>
@@ -207,7 +207,7 @@ template <class Composite>
 inline constexpr std::size_t number_of_columns = decltype(states_of<Composite>())::count;
 /// Whether this is a call with columns.
 template <class Composite>
-inline constexpr bool has_columns = columns_bytes<Composite>(1) != 0;
+inline constexpr bool has_columns = detail::columns_bytes<Composite>(1) != 0;
 
 /// There is room for so many threads of a block at least.
 inline constexpr int least_threads_of_columns = 64;
@@ -215,7 +215,7 @@ inline constexpr int least_threads_of_columns = 64;
 template <class Strategy, class Composite>
 inline constexpr bool columns_fit = [] {
   constexpr std::size_t least_memory_of_block = 63 * 1024;
-  return columns_bytes<Composite>(least_threads_of_columns) + sizeof(block_memory<Strategy, Composite>) <=
+  return detail::columns_bytes<Composite>(least_threads_of_columns) + sizeof(block_memory<Strategy, Composite>) <=
          least_memory_of_block;
 }();
 
@@ -236,10 +236,10 @@ template <class Strategy, class Composite>
 constexpr auto with_columns(const Composite& c) {
   constexpr bool by_tiles = Strategy::recipe.thread == cuda_stage::thread::vectorised &&
                             Strategy::recipe.block == cuda_stage::block::warp_shuffle;
-  using type = decltype(all_in_columns(c));
+  using type = decltype(detail::all_in_columns(c));
   if constexpr (by_tiles && hands_over_parcels<Strategy, type> && has_columns<type>) {
     if constexpr (columns_fit<Strategy, type>) {
-      return all_in_columns(c);
+      return detail::all_in_columns(c);
     } else {
       return c;
     }
@@ -254,7 +254,7 @@ constexpr auto with_columns_for(const Composite& c) {
   if constexpr (Composite::template takes_accumulator<F>) {
     return c;
   } else {
-    return with_columns<Strategy>(c);
+    return detail::with_columns<Strategy>(c);
   }
 }
 

@@ -28,8 +28,8 @@ struct ordered_key {
 
   FANIN_FUNCTION static constexpr type of(T x) {
     if constexpr (std::floating_point<T>) {
-      const type ascending = ascending_bits(x);
-      return is_nan(x) ? type{0} : (Least ? ascending : ~ascending);
+      const type ascending = detail::ascending_bits(x);
+      return detail::is_nan(x) ? type{0} : (Least ? ascending : ~ascending);
     } else {
       const type key = static_cast<type>(x) ^ (std::is_signed_v<T> ? top : type{0});
       return Least ? key : ~key;
@@ -43,7 +43,7 @@ struct ordered_key {
     if (key == none) return Least ? highest_identity<T>() : lowest_identity<T>();
     if constexpr (std::floating_point<T>) {
       if (key == 0) return std::numeric_limits<T>::quiet_NaN();
-      return of_ascending_bits<T>(Least ? key : ~key);
+      return detail::of_ascending_bits<T>(Least ? key : ~key);
     } else {
       return static_cast<T>((Least ? key : ~key) ^ (std::is_signed_v<T> ? top : type{0}));
     }
@@ -61,7 +61,7 @@ FANIN_FUNCTION constexpr T roughly_preferred(const T* values) {
   for (int k = 1; k < Count; ++k) {
     const T other = values[k];
     if constexpr (std::is_same_v<T, float>) {
-      best = Least ? minimum(best, other) : maximum(best, other);  // one instruction
+      best = Least ? detail::minimum(best, other) : detail::maximum(best, other);  // one instruction
     } else {
       const bool takes = (Least ? other < best : best < other) | (other != other);
       best = takes ? other : best;
@@ -126,10 +126,10 @@ struct ordered_extreme {
   /// nothing.
   template <int Rows, int Columns>
   FANIN_FUNCTION constexpr void fold_batch(accumulator_type& acc, const tile_batch<Rows, Columns, T>& batch) const {
-    const T best = roughly_preferred<Least, Rows * Columns>(batch.values);
+    const T best = detail::roughly_preferred<Least, Rows * Columns>(batch.values);
     accumulator_type found = key::of(best);
     if constexpr (std::is_same_v<T, double>) {
-      if (best == 0) found = lowest_key<key, Rows * Columns>(batch.values);
+      if (best == 0) found = detail::lowest_key<key, Rows * Columns>(batch.values);
     }
     join(acc, found);
   }
@@ -138,9 +138,9 @@ struct ordered_extreme {
   }
   FANIN_FUNCTION constexpr T result(const accumulator_type& acc) const { return key::value(acc); }
 
-  FANIN_FUNCTION static constexpr auto rank(const accumulator_type& acc) { return rank_of_key(acc); }
+  FANIN_FUNCTION static constexpr auto rank(const accumulator_type& acc) { return detail::rank_of_key(acc); }
   FANIN_FUNCTION static constexpr accumulator_type of_rank(const rank_words<sizeof(accumulator_type) / 4>& rank) {
-    return key_of_rank<accumulator_type>(rank.words);
+    return detail::key_of_rank<accumulator_type>(rank.words);
   }
 };
 
@@ -177,18 +177,18 @@ struct ordered_place {
   FANIN_FUNCTION constexpr void fold_batch(accumulator_type& acc, const tile_batch<Rows, Columns, T>& batch) const {
     const T* const values = batch.values;
     constexpr int count = Rows * Columns;
-    const T preferred = roughly_preferred<Least, count>(values);
+    const T preferred = detail::roughly_preferred<Least, count>(values);
     // Not asked of a float, whose denormals may count as zero: nvcc's -ftz.
     const bool is_zero = std::is_same_v<T, double> && preferred == T{0};
     typename key::type best = is_zero ? key::preferred_zero() : key::of(preferred);
     if (!((best < acc.key) | (!key::none_is_no_value & (acc.index() == no_index)))) return;
     int at = count - 1;
-    if (is_zero | is_nan(preferred)) {
-      best = lowest_key<key, count>(values);
+    if (is_zero | detail::is_nan(preferred)) {
+      best = detail::lowest_key<key, count>(values);
       if (!(best < acc.key)) return;
       for (int k = count - 2; k >= 0; --k) at = key::of(values[k]) == best ? k : at;
     } else {
-      for (int k = count - 2; k >= 0; --k) at = is_same_value(values[k], preferred) ? k : at;
+      for (int k = count - 2; k >= 0; --k) at = detail::is_same_value(values[k], preferred) ? k : at;
     }
     acc = accumulator_type::of(best, batch.index(at));
   }
@@ -200,13 +200,13 @@ struct ordered_place {
     into.index_high = take ? from.index_high : into.index_high;
   }
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
-    return {key::value(acc.key), index_or_none(acc.index())};
+    return {key::value(acc.key), detail::index_or_none(acc.index())};
   }
 
   /// The key, then the index, whose order as unsigned is that as signed with the sign bit turned.
   FANIN_FUNCTION static constexpr auto rank(const accumulator_type& acc) {
     rank_words<key_words + 2> rank{};
-    const auto of_key = rank_of_key(acc.key);
+    const auto of_key = detail::rank_of_key(acc.key);
     for (int k = 0; k < key_words; ++k) rank.words[k] = of_key.words[k];
     rank.words[key_words] = static_cast<std::uint32_t>(acc.index_high) ^ sign_bit;
     rank.words[key_words + 1] = acc.index_low;
@@ -214,7 +214,7 @@ struct ordered_place {
   }
   FANIN_FUNCTION static constexpr accumulator_type of_rank(
       const rank_words<static_cast<int>(sizeof(typename key::type) / 4) + 2>& rank) {
-    return {key_of_rank<typename key::type>(rank.words), rank.words[key_words + 1],
+    return {detail::key_of_rank<typename key::type>(rank.words), rank.words[key_words + 1],
             static_cast<std::int32_t>(rank.words[key_words] ^ sign_bit)};
   }
 

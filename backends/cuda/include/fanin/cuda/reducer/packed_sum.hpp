@@ -22,7 +22,7 @@ struct packed_sum : sum<T, Acc> {
     for (int r = 0; r < Rows; ++r) {
       if (r < batch.rows) {
         word_of_signedness<T> total = 0;
-        for (int k = 0; k < Columns; k += elements) total = add_packed(batch.values + r * Columns + k, total);
+        for (int k = 0; k < Columns; k += elements) total = detail::add_packed(batch.values + r * Columns + k, total);
         this->join(acc, static_cast<Acc>(total));
       }
     }

@@ -97,7 +97,7 @@ constexpr auto substitute_reducer(const R& reducer) {
 
 template <class Composite>
 constexpr auto substitute_composite(const Composite& c) {
-  return c.changed([](auto, const auto& reducer) { return substitute_reducer(reducer); });
+  return c.changed([](auto, const auto& reducer) { return detail::substitute_reducer(reducer); });
 }
 
 /// The same for a functor. Where it takes accumulators, only by reducers that have the same.
@@ -107,13 +107,13 @@ constexpr auto substitute_composite_for(const Composite& c) {
     return c.changed([]<class R>(auto, const R& reducer) {
       using other = typename substitute<R>::type;
       if constexpr (std::is_same_v<reducer_state_t<other>, reducer_state_t<R>>) {
-        return substitute_reducer(reducer);
+        return detail::substitute_reducer(reducer);
       } else {
         return reducer;
       }
     });
   } else {
-    return substitute_composite(c);
+    return detail::substitute_composite(c);
   }
 }
 

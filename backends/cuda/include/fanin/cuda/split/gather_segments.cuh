@@ -30,7 +30,7 @@ inline constexpr std::size_t words_of<segment_row<All>> =
 /// Of up to Most: see elements_of_lane_in_flight.
 template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
-    std::clamp(units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
+    std::clamp(detail::units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
 /// Whether f(segment, k) knows more than one array, by one of which it mostly says where to read in another: each of
 /// its elements is two waits, one after the other.
@@ -50,7 +50,8 @@ template <int Most = 4, class Row, class Composite>
 __device__ void gather_of_segment(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                                   std::int64_t mine, std::int64_t step, std::int64_t until) {
   auto state = c.begin(value);
-  gather_in_steps<elements_of_segment_in_flight<Row, Most>>(source_of_row(row), c, state, mine, step, until);
+  detail::gather_in_steps<elements_of_segment_in_flight<Row, Most>>(detail::source_of_row(row), c, state, mine, step,
+                                                                    until);
   c.finish(state, value);
 }
 
@@ -85,7 +86,7 @@ template <int Units, int Step, class T, class Composite>
 __device__ void gather_apart(const T* from, std::int64_t index, int left, const Composite& c,
                              typename Composite::state_type& state) {
   T value[Units];
-  if (left > Units * Step) prefetch_line(from + Units * Step);
+  if (left > Units * Step) detail::prefetch_line(from + Units * Step);
 #pragma unroll 1
   for (; left > (Units - 1) * Step; left -= Units * Step, from += Units * Step, index += Units * Step) {
 #pragma unroll
@@ -96,9 +97,9 @@ __device__ void gather_apart(const T* from, std::int64_t index, int left, const 
   if (left <= 0) return;
   constexpr int few = Units / 4;
   if (left <= few * Step) {
-    gather_last<few, Step>(from, index, left, c, state);
+    detail::gather_last<few, Step>(from, index, left, c, state);
   } else {
-    gather_last<Units, Step>(from, index, left, c, state);
+    detail::gather_last<Units, Step>(from, index, left, c, state);
   }
 }
 
@@ -116,12 +117,12 @@ __device__ void gather_of_piece(const Row& segment, const Composite& c, typename
     if (mine >= until) return;
     const std::int64_t first = segment.first() + mine;
     auto state = c.begin(value);
-    gather_apart<in_flight, Step>(segment.all.f.data + first, first, static_cast<int>(until - mine), c, state);
+    detail::gather_apart<in_flight, Step>(segment.all.f.data + first, first, static_cast<int>(until - mine), c, state);
     c.finish(state, value);
   } else {
     // Of the block's threads ptxas is not told how many there are: of several arrays it would have other registers.
     const std::int64_t step = Step == warp_size ? std::int64_t{Step} : std::int64_t{blockDim.x};
-    gather_of_row<in_flight, in_rounds>(segment, c, value, mine, step, until);
+    detail::gather_of_row<in_flight, in_rounds>(segment, c, value, mine, step, until);
   }
 }
 
@@ -129,8 +130,8 @@ __device__ void gather_of_piece(const Row& segment, const Composite& c, typename
 template <class Row, class Composite>
 __device__ void gather_part(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                             std::int64_t from) {
-  const std::int64_t until = end_of_piece(from, part_of_segment, segment.count());
-  gather_of_piece<8, warp_size>(segment, c, value, from + threadIdx.x % warp_size, until);
+  const std::int64_t until = detail::end_of_piece(from, part_of_segment, segment.count());
+  detail::gather_of_piece<8, warp_size>(segment, c, value, from + threadIdx.x % warp_size, until);
 }
 
 /// What a lane has of all parts of a segment that a warp can do, joined one after the other. (In rounds of 64 bytes a
@@ -142,13 +143,13 @@ __device__ void gather_parts(const Row& segment, const Composite& c, typename Co
   constexpr int step = warp_size;
   static_assert(part_of_segment % (in_flight * step) == 0);
   const auto count = static_cast<int>(segment.count());
-  const auto source = source_of_row(segment);
+  const auto source = detail::source_of_row(segment);
   typename Composite::accumulator_type of_part = c.identity();
   auto state = c.begin(of_part);
   auto mine = static_cast<int>(threadIdx.x % warp_size);
 #pragma unroll 1
   while (count - mine > (in_flight - 1) * step) {
-    accumulate_together<in_flight>(source, c, state, mine, step);
+    detail::accumulate_together<in_flight>(source, c, state, mine, step);
     mine += in_flight * step;
     if (mine % part_of_segment < step) {
       c.finish(state, of_part);
@@ -158,7 +159,7 @@ __device__ void gather_parts(const Row& segment, const Composite& c, typename Co
     }
   }
   if (count % part_of_segment == 0) return;
-  gather_rest<in_flight>(source, c, state, 0, mine, step, count);
+  detail::gather_rest<in_flight>(source, c, state, 0, mine, step, count);
   c.finish(state, of_part);
   c.join(value, of_part);
 }
@@ -175,7 +176,7 @@ __device__ void gather_by_team(const Row& segment, const Composite& c, typename 
 #pragma unroll 1
   for (unsigned part = warp; part < parts; part += warps) {
     accumulator gathered = c.identity();
-    gather_part(segment, c, gathered, from + part * part_of_segment);
+    detail::gather_part(segment, c, gathered, from + part * part_of_segment);
     if (part == 0) {
       first = gathered;
     } else {

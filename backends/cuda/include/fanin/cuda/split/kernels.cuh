@@ -45,13 +45,14 @@ inline constexpr bool is_of_small_elements = is_of_one_array<Source, Composite> 
 /// How many of a row's elements a thread has in flight: 64 bytes of floats or doubles of one array.
 template <class Source, class Composite>
 inline constexpr int elements_of_row_in_flight =
-    units_in_flight<Source>(cuda_strategy::one_pass::recipe, false) * (is_of_small_elements<Source, Composite> ? 2 : 1);
+    detail::units_in_flight<Source>(cuda_strategy::one_pass::recipe, false) *
+    (is_of_small_elements<Source, Composite> ? 2 : 1);
 /// The same of lanes that share a row, and how many short rows they work on at once, with an element of each in flight:
 /// with eight the kernel's registers let half of the threads run (121 us instead of 72 for 2^26 floats in rows of 64,
 /// on an H200).
 template <class All>
 inline constexpr int elements_of_lane_in_flight =
-    std::min(units_in_flight<source_in_rows<All>>(cuda_strategy::one_pass::recipe, false), 4);
+    std::min(detail::units_in_flight<source_in_rows<All>>(cuda_strategy::one_pass::recipe, false), 4);
 template <class All, class Composite>
 inline constexpr int rows_in_flight =
     std::clamp(static_cast<int>(64 / sizeof(typename Composite::accumulator_type)), 1, elements_of_lane_in_flight<All>);
@@ -72,12 +73,12 @@ __device__ inline std::int64_t end_of_piece(std::int64_t from, std::int64_t elem
 template <int Elements, bool InRounds, int Rest = Elements, class Row, class Composite>
 __device__ void gather_of_row(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                               std::int64_t mine, std::int64_t step, std::int64_t count) {
-  const auto source = source_of_row(row);
+  const auto source = detail::source_of_row(row);
   auto state = c.begin(value);
   if constexpr (InRounds) {
-    gather_in_rounds<Elements>(source, c, state, mine, step, count);
+    detail::gather_in_rounds<Elements>(source, c, state, mine, step, count);
   } else {
-    gather_in_steps<Elements, Rest>(source, c, state, mine, step, count);
+    detail::gather_in_steps<Elements, Rest>(source, c, state, mine, step, count);
   }
   c.finish(state, value);
 }
@@ -89,7 +90,7 @@ __device__ void gather_of_rows(const All& all, const Composite& c, typename Comp
                                std::int64_t row, std::int64_t row_step, std::int64_t mine, std::int64_t step,
                                std::integer_sequence<int, R...>) {
   using source = source_in_rows<All>;
-  const source rows[] = {source_of_row(all.row(all.place(row + R * row_step)))...};
+  const source rows[] = {detail::source_of_row(all.row(all.place(row + R * row_step)))...};
   typename Composite::state_type state[] = {c.begin(value[R])...};
 #pragma unroll 1
   for (; mine < all.count; mine += step) {
@@ -129,10 +130,10 @@ __global__ void __launch_bounds__(256)
       typename Composite::accumulator_type value[Rows];
 #pragma unroll
       for (int r = 0; r < Rows; ++r) value[r] = c.identity();
-      gather_of_rows(all, c, value, row, groups, lane, lanes, std::make_integer_sequence<int, Rows>{});
+      detail::gather_of_rows(all, c, value, row, groups, lane, lanes, std::make_integer_sequence<int, Rows>{});
       for (unsigned delta = lanes / 2; delta > 0; delta /= 2) {
 #pragma unroll
-        for (int r = 0; r < Rows; ++r) c.join(value[r], shuffle_down(value[r], delta));
+        for (int r = 0; r < Rows; ++r) c.join(value[r], detail::shuffle_down(value[r], delta));
       }
       if (lane == 0) {
 #pragma unroll
@@ -150,10 +151,10 @@ __global__ void __launch_bounds__(256)
       typename Composite::accumulator_type value = c.identity();
       if (has_row) {
         // In rounds doubles had 32 registers instead of 40, which took 38 us instead of 35 for rows of 64 (an H200).
-        gather_of_row<elements_of_lane_in_flight<All>, is_of_small_elements<source_in_rows<All>, Composite>>(
+        detail::gather_of_row<elements_of_lane_in_flight<All>, is_of_small_elements<source_in_rows<All>, Composite>>(
             all.row(place), c, value, lane, lanes, all.count);
       }
-      join_lanes(c, value, lanes);
+      detail::join_lanes(c, value, lanes);
       if (has_row && lane == 0) put.put(row, c.at(place).result(value));
     }
   }
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(256) rows_by_threads_kernel(const All all, con
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; row < all.results;
        row += threads) {
     const md_index<All::axes::left_rank> place = all.place(row);
-    const auto source = source_of_row(all.row(place));
+    const auto source = detail::source_of_row(all.row(place));
     typename Composite::accumulator_type value = c.identity();
     auto state = c.begin(value);
 #pragma unroll 4
@@ -194,7 +195,7 @@ __device__ void reduce_row_by_block(const Row& elements, std::int64_t row, const
   const one of_row = c.at(elements.place);
   typename partial_type_of<Strategy, one>::value_type value;
   partial_type_of<Strategy, one> partial(of_row, no_workspace{}, block, shared, value);
-  partial.gather(source_of_row(elements));
+  partial.gather(detail::source_of_row(elements));
   if (threadIdx.x == 0) put.put(row, partial.result());
   __syncthreads();
 }
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(512) rows_by_block_kernel(const All all, const
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   for (std::int64_t row = blockIdx.x; row < all.results; row += gridDim.x) {
-    reduce_row_by_block<Strategy>(all.row(all.place(row)), row, c, put, block, shared);
+    detail::reduce_row_by_block<Strategy>(all.row(all.place(row)), row, c, put, block, shared);
   }
 }
 
@@ -242,9 +243,9 @@ __device__ void combine_tile(const Composite& c, typename Composite::accumulator
                              const place_in_tile& self, unsigned width) {
   auto* const of_thread = static_cast<typename Composite::accumulator_type*>(memory);
   if (width == 1) {
-    combine_by_warp_shuffle(c, value, of_thread);
+    detail::combine_by_warp_shuffle(c, value, of_thread);
   } else if (self.is_along) {
-    join_lanes(c, value, self.parts);
+    detail::join_lanes(c, value, self.parts);
   } else if (self.parts > 1) {  // threads are in the order of parts and columns
     of_thread[threadIdx.x] = value;
     __syncthreads();
@@ -270,7 +271,7 @@ __device__ void gather_pieces(const Composite& c, typename Composite::accumulato
   for (; pieces - mine > (at_once - 1) * step; mine += at_once * step) {
     accumulator partial[at_once];
 #pragma unroll
-    for (int k = 0; k < at_once; ++k) load_from_other_block(partial[k], partials + (mine + k * step) * apart);
+    for (int k = 0; k < at_once; ++k) detail::load_from_other_block(partial[k], partials + (mine + k * step) * apart);
     all_loads_first();
 #pragma unroll
     for (int k = 0; k < at_once; ++k) c.join(value, partial[k]);
@@ -278,7 +279,7 @@ __device__ void gather_pieces(const Composite& c, typename Composite::accumulato
 #pragma unroll 1
   for (; mine < pieces; mine += step) {
     accumulator partial;
-    load_from_other_block(partial, partials + mine * apart);
+    detail::load_from_other_block(partial, partials + mine * apart);
     c.join(value, partial);
   }
 }
@@ -287,7 +288,8 @@ template <class Composite>
 __device__ void gather_pieces_of_row(const Composite& c, typename Composite::accumulator_type& value,
                                      const typename Composite::accumulator_type* partials, std::int64_t rows,
                                      std::int64_t row, int pieces, const place_in_tile& self) {
-  gather_pieces(c, value, partials + row, rows, pieces, static_cast<int>(self.part), static_cast<int>(self.parts));
+  detail::gather_pieces(c, value, partials + row, rows, pieces, static_cast<int>(self.part),
+                        static_cast<int>(self.parts));
 }
 
 /// Of small elements two blocks of these threads are enough for a multiprocessor, which lets a thread have 64
@@ -326,13 +328,13 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : 0);
     typename Composite::accumulator_type value = c.identity();
     const std::int64_t from = piece * share.elements_of_piece;
-    const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
+    const std::int64_t until = detail::end_of_piece(from, share.elements_of_piece, all.count);
     if (has_row) {
       using source = source_in_rows<All>;
-      gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(
+      detail::gather_of_row<elements_of_row_in_flight<source, Composite>, is_of_small_elements<source, Composite>>(
           all.row(place), c, value, from + self.part, static_cast<std::int64_t>(self.parts), until);
     }
-    combine_tile(c, value, memory_of_launch(), self, share.width);
+    detail::combine_tile(c, value, memory_of_launch(), self, share.width);
     if (share.pieces > 1) {
       if (has_row && self.part == 0) partials[piece * all.results + row] = value;
       if (arrived == nullptr) continue;
@@ -341,8 +343,8 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
       __syncthreads();
       if (block.is_last == 0) continue;
       value = c.identity();
-      if (has_row) gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
-      combine_tile(c, value, memory_of_launch(), self, share.width);
+      if (has_row) detail::gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
+      detail::combine_tile(c, value, memory_of_launch(), self, share.width);
     }
     if (has_row && self.part == 0) put.put(row, c.at(place).result(value));
   }
@@ -360,8 +362,8 @@ __global__ void __launch_bounds__(256)
     const std::int64_t row = tile * share.width + self.column;
     const bool has_row = row < all.results && self.has_part(share.width);
     typename Composite::accumulator_type value = c.identity();
-    if (has_row) gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
-    combine_tile(c, value, memory_of_launch(), self, share.width);
+    if (has_row) detail::gather_pieces_of_row(c, value, partials, all.results, row, share.pieces, self);
+    detail::combine_tile(c, value, memory_of_launch(), self, share.width);
     if (has_row && self.part == 0) put.put(row, c.at(all.place(row)).result(value));
   }
 }

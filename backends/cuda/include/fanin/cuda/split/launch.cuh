@@ -63,11 +63,12 @@ void split_by_lanes(cuda_session& session, const cuda_tuning& tuning, const Put&
   // Several rows at once where a row has few elements for each lane.
   const bool is_crowded = several > 1 && all.count < std::int64_t{several} << log_lanes &&
                           all.results >= 2 * several * groups * session.multiprocessors();
-  plan.kernel = kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_lanes_kernel<several, All, Composite, Put>);
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
-  plan = complete_plan<Composite, by_lanes, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_lanes, All, Put>(session, tuning, plan);
   plan.launch.grid_size = blocks_at_once(plan, blocks);
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(is_crowded)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), argument(log_lanes),
+                       argument(is_crowded)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -76,14 +77,15 @@ template <class Put, class All, class Composite>
 void split_by_vectors(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                       const Composite& c, std::int64_t vectors, std::int64_t threads) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&rows_by_vectors_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_vectors_kernel<All, Composite, Put>);
   plan.launch.strategy = "rows by vectors";
   plan.launch.block_size = threads_of_split;
-  const unsigned log_lanes = log_lanes_of_vectors(all.results, vectors, threads);
-  plan = complete_plan<Composite, by_vectors, All, Put>(session, tuning, plan);
-  plan.launch.grid_size = blocks_at_once(plan, (all.results - 1) / (threads_of_split >> log_lanes) + 1);
+  const unsigned log_lanes = detail::log_lanes_of_vectors(all.results, vectors, threads);
+  plan = detail::complete_plan<Composite, by_vectors, All, Put>(session, tuning, plan);
+  plan.launch.grid_size = detail::blocks_at_once(plan, (all.results - 1) / (threads_of_split >> log_lanes) + 1);
   const auto of_row = static_cast<std::uint32_t>(vectors);
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(log_lanes), argument(of_row)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), argument(log_lanes),
+                       argument(of_row)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -92,12 +94,12 @@ template <class Put, class All, class Composite>
 void split_by_threads(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                       const Composite& c) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&rows_by_threads_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_threads_kernel<All, Composite, Put>);
   plan.launch.strategy = "columns by threads";
   plan.launch.block_size = threads_of_split;
-  plan = complete_plan<Composite, by_threads, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_threads, All, Put>(session, tuning, plan);
   plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, (all.results - 1) / threads_of_split + 1));
-  void* arguments[] = {argument(all), argument(c), argument(put)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -111,15 +113,15 @@ cuda_plan plan_by_block(const cuda_session& session, const cuda_tuning& tuning, 
   constexpr int most_threads = 512;
   cuda_plan plan;
   plan.kernel = kernel;
-  plan_block<strategy, one>(plan.launch, {}, 1, session.multiprocessors());
+  detail::plan_block<strategy, one>(plan.launch, {}, 1, session.multiprocessors());
   plan.launch.strategy = name;
   if (!goes_through_slots(strategy::recipe, largest_travelling<strategy, one>)) {
     const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(count / 4 + 1));
     plan.launch.block_size = static_cast<int>(std::clamp<std::uint64_t>(threads, 64, most_threads));
   }
-  plan.launch.shared_bytes = shared_bytes_of_stages<strategy, one>(plan.launch.block_size);
-  plan_spills<strategy, one>(plan);
-  plan = complete_plan<one, Key...>(session, tuning, plan);
+  plan.launch.shared_bytes = detail::shared_bytes_of_stages<strategy, one>(plan.launch.block_size);
+  detail::plan_spills<strategy, one>(plan);
+  plan = detail::complete_plan<one, Key...>(session, tuning, plan);
   plan.launch.grid_size = blocks_at_once(plan, blocks);
   start_evenly(plan, count / plan.launch.block_size);
   return plan;
@@ -131,10 +133,11 @@ void split_by_block(cuda_session& session, const cuda_tuning& tuning, const Put&
                     const Composite& c) {
   std::int64_t count = count_unknown;
   if constexpr (All::has_equal_rows) count = all.count;
-  const void* const kernel = kernel_pointer(&rows_by_block_kernel<alone<cuda_strategy::one_pass>, All, Composite, Put>);
-  const cuda_plan plan =
-      plan_by_block<Composite, by_block, All, Put>(session, tuning, kernel, "rows by block", all.results, count);
-  void* arguments[] = {argument(all), argument(c), argument(put)};
+  const void* const kernel =
+      detail::kernel_pointer(&rows_by_block_kernel<alone<cuda_strategy::one_pass>, All, Composite, Put>);
+  const cuda_plan plan = detail::plan_by_block<Composite, by_block, All, Put>(session, tuning, kernel, "rows by block",
+                                                                              all.results, count);
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -189,9 +192,9 @@ inline constexpr unsigned elements_of_line = 64;  // pieces begin where a line o
 /// Threads of a block, of tiles one row wide that lie along memory: all, where blocks share rows.
 template <class All, class Composite>
 int threads_of_rows(const All& all, int multiprocessors) {
-  if (may_be_shared(all.count, threads_of_split)) return threads_of_split;
-  return threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
-                        most_threads_of_tile<All, Composite>, multiprocessors);
+  if (detail::may_be_shared(all.count, threads_of_split)) return threads_of_split;
+  return detail::threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
+                                most_threads_of_tile<All, Composite>, multiprocessors);
 }
 
 /// How many blocks are enough to keep memory busy, of those that work at once.
@@ -208,17 +211,17 @@ void split_by_blocks(cuda_session& session, const cuda_tuning& tuning, const Put
                      const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&rows_by_blocks_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_blocks_kernel<All, Composite, Put>);
   plan.launch.strategy = "rows by blocks";
-  plan.launch.block_size = threads_of_rows<All, Composite>(all, session.multiprocessors());
+  plan.launch.block_size = detail::threads_of_rows<All, Composite>(all, session.multiprocessors());
   plan.launch.shared_bytes = warp_size * sizeof(accumulator);
-  plan = complete_plan<Composite, by_blocks, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_blocks, All, Put>(session, tuning, plan);
   const std::int64_t at_once = busy_blocks(session, plan);
-  cut_of_tiles cut = cut_tiles(all.results, all.count, plan.launch.block_size, at_once, elements_of_line);
+  cut_of_tiles cut = detail::cut_tiles(all.results, all.count, plan.launch.block_size, at_once, elements_of_line);
   // Whole rounds, though of fewer blocks (H200, us, floats, in whole ones and not: 16 rows of 136,000 4.8, 5.7, of
   // 70,000 4.0, 4.2, of 90,000 4.9, 4.5).
   const std::int64_t round = plan.launch.block_size * elements_of_row_in_flight<source_in_rows<All>, Composite>;
-  if (cut.elements > round) cut = cut_tiles(all.results, all.count, plan.launch.block_size, at_once, round);
+  if (cut.elements > round) cut = detail::cut_tiles(all.results, all.count, plan.launch.block_size, at_once, round);
   const rows_share share{static_cast<unsigned>(cut.pieces), cut.elements};
   plan.launch.grid_size = static_cast<int>(all.results * cut.pieces);
   // Much is less where a second one of its blocks hardly goes beside the first (2^22 floats in 256 rows, a block with
@@ -228,10 +231,11 @@ void split_by_blocks(cuda_session& session, const cuda_tuning& tuning, const Put
   watched_memory watched;
   if (cut.pieces > 1) {
     const auto others = static_cast<std::size_t>(all.results * (cut.pieces - 1));
-    watched = units_memory(session, (others + most_watched_at_once<accumulator>)*static_cast<std::size_t>(
-                                        tagged_units(sizeof(accumulator))));
+    watched = detail::units_memory(session, (others + most_watched_at_once<accumulator>)*static_cast<std::size_t>(
+                                                tagged_units(sizeof(accumulator))));
   }
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(share), argument(watched)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), argument(share),
+                       argument(watched)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -245,19 +249,20 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   constexpr unsigned joined_at_once = 8;         // rows, by that, at the least
   const std::int64_t tiles = (all.results - 1) / width + 1;
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_tiles_kernel<All, Composite, Put>);
   plan.launch.strategy = is_along ? "rows by tiles" : "columns by tiles";
-  plan.launch.block_size =
-      width == 1 && is_along ? threads_of_rows<All, Composite>(all, session.multiprocessors()) : threads_of_split;
+  plan.launch.block_size = width == 1 && is_along
+                               ? detail::threads_of_rows<All, Composite>(all, session.multiprocessors())
+                               : threads_of_split;
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
-  plan = complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
 
   tiles_share share;
   share.width = width;
   share.is_along = is_along;
   const std::int64_t parts = plan.launch.block_size / static_cast<int>(width);
   const cut_of_tiles cut =
-      cut_tiles(tiles, all.count, parts, plan.largest_grid, std::max(elements_of_line / width, 1u));
+      detail::cut_tiles(tiles, all.count, parts, plan.largest_grid, std::max(elements_of_line / width, 1u));
   share.elements_of_piece = cut.elements;
   share.pieces = cut.pieces;
   plan.launch.grid_size = static_cast<int>(std::min<std::int64_t>(INT32_MAX, tiles * share.pieces));
@@ -272,16 +277,16 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
     const bool joins_them = tiles <= workspace_memory::counters && share.pieces <= pieces_of_thread * parts;
     if (joins_them) arrived = memory.counter;
   }
-  void* arguments[] = {argument(all),   argument(c),        argument(put),
-                       argument(share), argument(partials), argument(arrived)};
+  void* arguments[] = {detail::argument(all), detail::argument(c),        detail::argument(put),
+                       argument(share),       detail::argument(partials), argument(arrived)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   if (share.pieces > 1 && arrived == nullptr) {
     cuda_plan joining = plan;
-    joining.kernel = kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
+    joining.kernel = detail::kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
     const auto of_block = static_cast<unsigned>(joining.launch.block_size / share.pieces);
     share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, std::max(of_block, joined_at_once)));
-    joining = complete_plan<Composite, by_joined_pieces, All, Put>(session, tuning, joining);
-    joining.launch.grid_size = blocks_at_once(joining, (all.results - 1) / share.width + 1);
+    joining = detail::complete_plan<Composite, by_joined_pieces, All, Put>(session, tuning, joining);
+    joining.launch.grid_size = detail::blocks_at_once(joining, (all.results - 1) / share.width + 1);
     session.launch(joining.kernel, joining.launch, arguments, joining.options);
     plan.launch.launches = 2;
   }
@@ -331,9 +336,9 @@ template <class Put, class All, class Composite>
 void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c) {
   if constexpr (!All::has_equal_rows) {
     if constexpr (splits_by_threads<Composite>) {
-      split_segments(session, tuning, put, all, c);
+      detail::split_segments(session, tuning, put, all, c);
     } else {
-      split_by_block(session, tuning, put, all, c);
+      detail::split_by_block(session, tuning, put, all, c);
     }
   } else if constexpr (splits_by_threads<Composite>) {
     constexpr std::int64_t threads_of_multiprocessor = 2048;
@@ -345,31 +350,34 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
                                                                                  : 4096;
     const std::int64_t threads = threads_of_multiprocessor * session.multiprocessors();
     if constexpr (Put::has_addresses) {
-      if (all.results == 1) return launch_each(session, tuning, put, all, c);
+      if (all.results == 1) return detail::launch_each(session, tuning, put, all, c);
     }
     const bool is_long = all.count > row_of_warp || (all.count > short_row && all.results < threads / warp_size);
     if constexpr (All::reduces_fastest) {
-      if (is_long && all.results <= most_rows_of_blocks) return split_by_blocks(session, tuning, put, all, c);
+      if (is_long && all.results <= most_rows_of_blocks) return detail::split_by_blocks(session, tuning, put, all, c);
       if constexpr (may_be_vectors<All>) {
-        const std::int64_t vectors = is_long || all.count < least_of_vectors<All> ? 0 : vectors_of_rows(all);
-        if (vectors > 0) return split_by_vectors(session, tuning, put, all, c, vectors, threads);
+        const std::int64_t vectors = is_long || all.count < least_of_vectors<All> ? 0 : detail::vectors_of_rows(all);
+        if (vectors > 0) return detail::split_by_vectors(session, tuning, put, all, c, vectors, threads);
       }
       constexpr bool is_of_small = sizeof(typename Composite::accumulator_type) <= sizeof(float);
-      split_by_lanes(session, tuning, put, all, c, log_lanes_of(all.results, all.count, threads, is_of_small));
+      detail::split_by_lanes(session, tuning, put, all, c,
+                             detail::log_lanes_of(all.results, all.count, threads, is_of_small));
     } else {
       const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
       const bool is_along = all.elements_apart() == 1;
-      if (are_many && (!is_along || all.count <= short_column)) return split_by_threads(session, tuning, put, all, c);
+      if (are_many && (!is_along || all.count <= short_column))
+        return detail::split_by_threads(session, tuning, put, all, c);
       if (!is_along) {
-        return split_by_tiles(session, tuning, put, all, c, columns_of_tile(all.results, all.count), false);
+        return detail::split_by_tiles(session, tuning, put, all, c, detail::columns_of_tile(all.results, all.count),
+                                      false);
       }
-      split_by_tiles(session, tuning, put, all, c, is_long ? 1 : rows_of_tile(all.count), true);
+      detail::split_by_tiles(session, tuning, put, all, c, is_long ? 1 : detail::rows_of_tile(all.count), true);
     }
   } else {
     if constexpr (Put::has_addresses) {
-      if (takes_launch_each(all.results, all.count)) return launch_each(session, tuning, put, all, c);
+      if (detail::takes_launch_each(all.results, all.count)) return detail::launch_each(session, tuning, put, all, c);
     }
-    split_by_block(session, tuning, put, all, c);
+    detail::split_by_block(session, tuning, put, all, c);
   }
 }
 
@@ -379,7 +387,7 @@ void reduce_many_ordered(const cuda_handle& handle, const char* label, const Put
                          const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  split_many(session, handle.tuning, put, all, c);
+  detail::split_many(session, handle.tuning, put, all, c);
 }
 
 /// By one thread, behind a call's launches: posts the mailbox's last word, before which `Words` are the call's own. It
@@ -399,7 +407,7 @@ pending_handle launch_and_tell_end(cuda_session& session, const Launch& launch) 
   cuda_pending made = session.pending_mailbox(Words + 1);
   launch(made.mailbox);
   cuda_plan telling;
-  telling.kernel = kernel_pointer(&tell_end_kernel<Words>);
+  telling.kernel = detail::kernel_pointer(&tell_end_kernel<Words>);
   telling.launch.grid_size = 1;
   telling.launch.block_size = warp_size;
   void* arguments[] = {argument(made.mailbox)};
@@ -413,8 +421,8 @@ pending<void> reduce_many_pending(const cuda_handle& handle, const char* label, 
                                   const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
-  return pending<void>(
-      launch_and_tell_end<0>(session, [&](const cuda_mailbox&) { split_many(session, handle.tuning, put, all, c); }));
+  return pending<void>(detail::launch_and_tell_end<0>(
+      session, [&](const cuda_mailbox&) { detail::split_many(session, handle.tuning, put, all, c); }));
 }
 
 }  // namespace fanin::detail

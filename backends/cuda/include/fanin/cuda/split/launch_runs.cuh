@@ -48,22 +48,25 @@ void split_runs(cuda_session& session, const cuda_tuning& tuning, const cuda_des
   constexpr bool by_threads = splits_by_threads<Composite>;
   cuda_plan plan;
   if constexpr (by_threads) {
-    plan.kernel = kernel_pointer(&runs_by_warps_kernel<Runs, Composite, Put>);
+    plan.kernel = detail::kernel_pointer(&runs_by_warps_kernel<Runs, Composite, Put>);
     plan.launch.strategy = "runs";
     plan.launch.block_size = threads_of_runs;
-    plan = complete_plan<Composite, by_warps, Runs, Put>(session, tuning, plan);
+    plan = detail::complete_plan<Composite, by_warps, Runs, Put>(session, tuning, plan);
   } else {
-    plan = plan_by_block<Composite, by_block, Runs, Put>(
-        session, tuning, kernel_pointer(&runs_by_block_kernel<alone<cuda_strategy::one_pass>, Runs, Composite, Put>),
+    plan = detail::plan_by_block<Composite, by_block, Runs, Put>(
+        session, tuning,
+        detail::kernel_pointer(&runs_by_block_kernel<alone<cuda_strategy::one_pass>, Runs, Composite, Put>),
         "runs by block", count_unknown, count_unknown);
   }
-  const runs_chunks chunks = plan_chunks<accumulator>(session, plan, runs.elements, by_threads);
+  const runs_chunks chunks = detail::plan_chunks<accumulator>(session, plan, runs.elements, by_threads);
   plan.launch.grid_size = static_cast<int>(chunks.count);
   if constexpr (by_threads) {
-    void* arguments[] = {argument(runs), argument(c), argument(put), argument(chunks), argument(count)};
+    void* arguments[] = {detail::argument(runs), detail::argument(c), detail::argument(put), argument(chunks),
+                         argument(count)};
     session.launch(plan.kernel, plan.launch, arguments, plan.options);
   } else {
-    void* arguments[] = {argument(runs), argument(c), argument(put), argument(chunks), argument(count)};
+    void* arguments[] = {detail::argument(runs), detail::argument(c), detail::argument(put), argument(chunks),
+                         argument(count)};
     session.launch(plan.kernel, plan.launch, arguments, plan.options);
   }
   session.record(plan.launch);
@@ -74,7 +77,7 @@ void reduce_runs_ordered(const cuda_handle& handle, const char* label, std::int6
                          const Runs& runs, const Composite& c) {
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  split_runs(session, handle.tuning, {count, {}}, put, runs, c);
+  detail::split_runs(session, handle.tuning, {count, {}}, put, runs, c);
 }
 
 /// How many there are, as soon as that is known: keys and results come in the stream's order.
@@ -85,7 +88,7 @@ std::int64_t reduce_runs_blocking(const cuda_handle& handle, const char* label, 
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce");
   constexpr int words = mailbox_words(sizeof(std::int64_t));
   const cuda_mailbox mailbox = session.mailbox(words);
-  split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c);
+  detail::split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c);
   std::uint32_t payload[words];
   session.wait(mailbox, payload, words);
   return from_payload<std::int64_t>(payload);
@@ -98,9 +101,10 @@ pending<std::int64_t> reduce_runs_pending(const cuda_handle& handle, const char*
   check_reducers<cuda_strategy::one_pass, typename Composite::one_type>();
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
   if (runs.elements == 0) return pending<std::int64_t>(0);
-  return pending<std::int64_t>(launch_and_tell_end<mailbox_words(sizeof(std::int64_t))>(
-      session,
-      [&](const cuda_mailbox& mailbox) { split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c); }));
+  return pending<std::int64_t>(
+      detail::launch_and_tell_end<mailbox_words(sizeof(std::int64_t))>(session, [&](const cuda_mailbox& mailbox) {
+        detail::split_runs(session, handle.tuning, {nullptr, mailbox}, put, runs, c);
+      }));
 }
 
 }  // namespace fanin::detail

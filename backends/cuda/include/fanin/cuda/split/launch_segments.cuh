@@ -105,7 +105,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
                               const Composite& c) {
   using accumulator = typename Composite::accumulator_type;
   const std::int64_t at_once = plan.largest_grid;
-  const segments_known known = known_of(all);
+  const segments_known known = detail::known_of(all);
   segments_share<accumulator> share{};
   share.log_warps = log_warps;
   const std::int64_t of_block = warps_of_segments >> share.log_warps;
@@ -116,8 +116,8 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
   if (all.elements > share.most) {
     const std::int64_t most_pieces =
         std::min(room_for_pieces<accumulator>, all.elements / least_piece<All> + all.results);
-    sharing =
-        std::min(most_pieces, blocks_that_share(known, share.most, share.alone, at_once, session.multiprocessors()));
+    sharing = std::min(most_pieces,
+                       detail::blocks_that_share(known, share.most, share.alone, at_once, session.multiprocessors()));
     share.capacity = static_cast<unsigned>(most_pieces);
     share.counters = workspace_memory::counters;
     const workspace_memory memory =
@@ -127,7 +127,7 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
   }
   plan.launch.strategy = of_block == 1 ? "segments by blocks" : "segments by warps";
   plan.launch.grid_size = static_cast<int>(share.alone + sharing);
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(share)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(share)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
@@ -179,13 +179,13 @@ inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_o
 template <class Put, class All, class Composite>
 cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const segments_known& known, unsigned& rows) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments";
   plan.launch.block_size = threads_of_segments;
-  plan = complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
   const std::int64_t at_once = plan.largest_grid;
   constexpr std::int64_t warps = warps_of_segments;
-  rows = segments_for_warp(known, at_once, session.multiprocessors(), staged_of_segments<All>);
+  rows = detail::segments_for_warp(known, at_once, session.multiprocessors(), staged_of_segments<All>);
   // More blocks than work at once, for lengths that differ: 2^26 floats in segments of 0 to 64, 127 us instead of 149.
   constexpr std::int64_t rounds = 4;
   plan.launch.grid_size = static_cast<int>(std::min(rounds * at_once, (known.results - 1) / (warps * rows) + 1));
@@ -197,11 +197,11 @@ cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const 
 template <class Put, class All, class Composite>
 cuda_plan plan_of_blocks_each(cuda_session& session, const cuda_tuning& tuning, std::int64_t results) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&segments_by_block_each_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&segments_by_block_each_kernel<All, Composite, Put>);
   plan.launch.strategy = "segments by blocks";
   plan.launch.block_size = threads_of_segments;
   plan.launch.shared_bytes = bytes_of_team<typename Composite::accumulator_type>;
-  plan = complete_plan<Composite, by_blocks_each_and_list, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_blocks_each_and_list, All, Put>(session, tuning, plan);
   plan.launch.grid_size = static_cast<int>(results);
   return plan;
 }
@@ -214,19 +214,19 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   unsigned rows = 0;
   cuda_plan plan;
   if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
-    if (has_block_each) plan = plan_of_blocks_each<Put, All, Composite>(session, tuning, all.results);
+    if (has_block_each) plan = detail::plan_of_blocks_each<Put, All, Composite>(session, tuning, all.results);
   }
-  if (!has_block_each) plan = plan_of_warps<Put, All, Composite>(session, tuning, known_of(all), rows);
+  if (!has_block_each) plan = detail::plan_of_warps<Put, All, Composite>(session, tuning, detail::known_of(all), rows);
 
   cuda_plan of_long = plan;
-  of_long.kernel = kernel_pointer(&long_segments_kernel<All, Composite, Put>);
+  of_long.kernel = detail::kernel_pointer(&long_segments_kernel<All, Composite, Put>);
   of_long.launch.shared_bytes = leaves_middle_ones<All> ? bytes_of_team<accumulator> : warp_size * sizeof(accumulator);
-  of_long = complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
+  of_long = detail::complete_plan<Composite, by_pieces, All, Put>(session, tuning, of_long);
   of_long.launch.grid_size = of_long.largest_grid;
 
   segments_list<accumulator> list;
   list.capacity = static_cast<unsigned>(room_for_pieces<accumulator>);
-  const std::size_t bytes_before = round_up(sizeof(segment_piece) * (list.capacity + std::size_t{1}));
+  const std::size_t bytes_before = detail::round_up(sizeof(segment_piece) * (list.capacity + std::size_t{1}));
   const std::size_t bytes = bytes_before + list.capacity * sizeof(accumulator);
   const workspace_memory memory = session.workspace(cuda_session::partials::plain, bytes);
   list.of_first = has_block_each ? least_piece_of_segment : segment_of_warp;
@@ -236,9 +236,11 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   list.partials = reinterpret_cast<accumulator*>(static_cast<unsigned char*>(memory.partials) + bytes_before);
 
   // The last is that of warps: blocks of which each has a segment have one parameter less.
-  void* arguments[] = {argument(all), argument(c), argument(put), argument(list), argument(rows)};
+  void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list),
+                       argument(rows)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
-  void* arguments_of_long[] = {argument(all), argument(c), argument(put), argument(list)};
+  void* arguments_of_long[] = {detail::argument(all), detail::argument(c), detail::argument(put),
+                               detail::argument(list)};
   try {
     session.launch(of_long.kernel, of_long.launch, arguments_of_long, of_long.options);
   } catch (...) {
@@ -253,27 +255,27 @@ template <class Put, class All, class Composite>
 void split_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
                     const Composite& c) {
   cuda_plan plan;
-  plan.kernel = kernel_pointer(&segments_by_blocks_kernel<false, All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&segments_by_blocks_kernel<false, All, Composite, Put>);
   plan.launch.block_size = threads_of_segments;
   plan.launch.shared_bytes = bytes_of_teams<typename Composite::accumulator_type>;
-  plan = complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
-  const segments_known known = known_of(all);
+  plan = detail::complete_plan<Composite, by_shares, All, Put>(session, tuning, plan);
+  const segments_known known = detail::known_of(all);
   const std::int64_t at_once = plan.largest_grid;
   constexpr bool may_have_block_each = is_of_contiguous<segment_row<const All&>, Composite>;
   const bool block_each = may_have_block_each && has_block_each(known, at_once);
   if (!go_in_one_launch(known, at_once, may_have_block_each)) {
-    split_listed_segments(session, tuning, put, all, c, block_each);
+    detail::split_listed_segments(session, tuning, put, all, c, block_each);
     return;
   }
-  unsigned log_warps = log_warps_of(known, at_once, least_log_warps<typename Composite::accumulator_type>);
+  unsigned log_warps = detail::log_warps_of(known, at_once, least_log_warps<typename Composite::accumulator_type>);
   if constexpr (may_have_block_each) {
     if (block_each) {
       log_warps = log_warps_of_block;
-      plan.kernel = kernel_pointer(&segments_by_blocks_kernel<true, All, Composite, Put>);
-      plan = complete_plan<Composite, by_shares, by_blocks_each, All, Put>(session, tuning, plan);
+      plan.kernel = detail::kernel_pointer(&segments_by_blocks_kernel<true, All, Composite, Put>);
+      plan = detail::complete_plan<Composite, by_shares, by_blocks_each, All, Put>(session, tuning, plan);
     }
   }
-  split_segments_by_blocks(session, plan, log_warps, put, all, c);
+  detail::split_segments_by_blocks(session, plan, log_warps, put, all, c);
 }
 
 }  // namespace fanin::detail

@@ -15,8 +15,8 @@ namespace fanin::detail {
 /// it may start early, since every kernel of a split waits for the grid before it. `Key` is facts_of's.
 template <class Composite, class... Key>
 cuda_plan complete_plan(const cuda_session& session, const cuda_tuning& tuning, cuda_plan plan) {
-  const cuda_kernel_facts facts = facts_of<Key..., Composite>(session, plan);
-  check_fits<cuda_strategy::one_pass, Composite>(facts, plan.launch);
+  const cuda_kernel_facts facts = detail::facts_of<Key..., Composite>(session, plan);
+  detail::check_fits<cuda_strategy::one_pass, Composite>(facts, plan.launch);
   plan.options.can_start_early = facts.starts_early;
   plan.options.early_start = tuning.early_start;
   plan.largest_grid = facts.resident_blocks * session.multiprocessors();

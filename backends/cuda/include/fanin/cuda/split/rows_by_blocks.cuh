@@ -35,15 +35,15 @@ __device__ void join_watched_pieces(const Composite& c, typename Composite::accu
   if (threadIdx.x != 0) value = c.identity();
   const auto take = [&](const accumulator& partial, unsigned piece) {
     c.join(value, partial);
-    clear_partial<accumulator>(piece, watched);
+    detail::clear_partial<accumulator>(piece, watched);
   };
   if (self.count - 1 > watched_at_once<accumulator, Source>) {
     __syncthreads();
-    for_watched<accumulator>(self, watched, launches, 0, take);
-    combine_by_warp_shuffle(c, value, of_thread);
+    detail::for_watched<accumulator>(self, watched, launches, 0, take);
+    detail::combine_by_warp_shuffle(c, value, of_thread);
   } else if (threadIdx.x < warp_size) {
-    for_few_watched<accumulator, Source>(self, watched, launches, take);
-    combine_in_warp(c, value);
+    detail::for_few_watched<accumulator, Source>(self, watched, launches, take);
+    detail::combine_in_warp(c, value);
   }
 }
 
@@ -68,23 +68,24 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
     const watched_memory of_row{watched.units + others * tagged_units(sizeof(accumulator)), 0, watched.launches};
     if (share.pieces > 1) {
       if (self.finishes()) {
-        prefetch_partials<accumulator>(of_row, share.pieces - 1);
+        detail::prefetch_partials<accumulator>(of_row, share.pieces - 1);
       } else if (threadIdx.x == 0) {
         launches.load(watched.launches);
       }
     }
     const md_index<All::axes::left_rank> place = all.place(row);
     const std::int64_t from = piece * share.elements_of_piece;
-    const std::int64_t until = end_of_piece(from, share.elements_of_piece, all.count);
+    const std::int64_t until = detail::end_of_piece(from, share.elements_of_piece, all.count);
     accumulator value = c.identity();
-    gather_of_row<in_flight, is_of_small_elements<source, Composite>, std::min(in_flight, 4)>(
+    detail::gather_of_row<in_flight, is_of_small_elements<source, Composite>, std::min(in_flight, 4)>(
         all.row(place), c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
-    combine_by_warp_shuffle<true>(c, value, of_thread);
+    detail::combine_by_warp_shuffle<true>(c, value, of_thread);
     if (!self.finishes()) {
-      if (threadIdx.x == 0) publish_partial(value, piece, of_row, launches.when_loaded());
+      if (threadIdx.x == 0) detail::publish_partial(value, piece, of_row, launches.when_loaded());
       return;
     }
-    if (share.pieces > 1) join_watched_pieces<source>(c, value, of_thread, self, of_row, launches_before(of_row));
+    if (share.pieces > 1)
+      detail::join_watched_pieces<source>(c, value, of_thread, self, of_row, launches_before(of_row));
     if (threadIdx.x == 0) put.put(row, c.at(place).result(value));
     __syncthreads();
   }

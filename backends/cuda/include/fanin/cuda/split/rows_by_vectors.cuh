@@ -88,15 +88,15 @@ __global__ void __launch_bounds__(256)
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
     typename Composite::accumulator_type value = c.identity();
     if (has_row) {
-      const auto source = vectors_of_row(all, place, std::make_index_sequence<All::axes::left_rank>{});
+      const auto source = detail::vectors_of_row(all, place, std::make_index_sequence<All::axes::left_rank>{});
       auto state = c.begin(value);
 #pragma unroll 1
       for (std::uint32_t mine = lane; mine < vectors; mine += vectors_in_flight * lanes) {
-        gather_rest<vectors_in_flight>(source, c, state, 0, mine, lanes, vectors);
+        detail::gather_rest<vectors_in_flight>(source, c, state, 0, mine, lanes, vectors);
       }
       c.finish(state, value);
     }
-    join_lanes(c, value, lanes);
+    detail::join_lanes(c, value, lanes);
     if (has_row && lane == 0) put.put(row, c.at(place).result(value));
   }
 }

@@ -100,7 +100,7 @@ __device__ void reduce_long_runs(const Runs& runs, const Composite& c, const Put
   for (std::uint32_t some = lanes_where(is_of_warp); some != 0; some &= some - 1, ++turn) {
     if (turn % static_cast<int>(warps_of_runs) != static_cast<int>(threadIdx.x / warp_size)) continue;
     const run_until run = run_of(__ffs(static_cast<int>(some)) - 1);
-    reduce_by_warp(runs.row(run.row, run.begin, run.end), c, put.results);
+    detail::reduce_by_warp(runs.row(run.row, run.begin, run.end), c, put.results);
   }
 #pragma unroll 1
   for (int joins = 0; joins < 2; ++joins) {
@@ -114,16 +114,16 @@ __device__ void reduce_long_runs(const Runs& runs, const Composite& c, const Put
       const auto parts = static_cast<unsigned>((until - from - 1) / part_of_segment + 1);
       accumulator value = c.identity();
       __syncthreads();  // the memory is free
-      gather_by_team(segment, c, value, from, parts, threadIdx.x / warp_size, warps_of_runs, memory + lane);
-      if (threadIdx.x < warp_size) join_lanes(c, value, warp_size);
+      detail::gather_by_team(segment, c, value, from, parts, threadIdx.x / warp_size, warps_of_runs, memory + lane);
+      if (threadIdx.x < warp_size) detail::join_lanes(c, value, warp_size);
       const watched_memory watched = chunks.of_pieces<accumulator>(run.begin);
       if (joins == 0) {
-        if (threadIdx.x == 0) publish_partial(value, static_cast<unsigned>(piece), watched, block.launches);
+        if (threadIdx.x == 0) detail::publish_partial(value, static_cast<unsigned>(piece), watched, block.launches);
         continue;
       }
       if (piece > 0) {
         const contributor self{static_cast<unsigned>(piece), static_cast<unsigned>(piece + 1)};
-        join_watched_pieces<index_source<decltype(segment)>>(c, value, memory, self, watched, block.launches);
+        detail::join_watched_pieces<index_source<decltype(segment)>>(c, value, memory, self, watched, block.launches);
       }
       if (threadIdx.x == 0) put.results.put(run.row, c.at(segment.place).result(value));
     }
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
   using memory = memory_of_runs<Runs, accumulator>;
   static_assert(sizeof(memory) <= 48 * 1024, "fanin: what a block may have without asking for it");
   auto& block = object_of_block<memory>();
-  mark_chunk<typename Runs::key_type>(runs, chunks, block.chunk, [&] {
+  detail::mark_chunk<typename Runs::key_type>(runs, chunks, block.chunk, [&] {
     if constexpr (stages) {
       const std::int64_t from = chunks.first_key(blockIdx.x) + threadIdx.x / warp_size * keys_of_tile;
       memory::staged::prefetch(runs.f, from, runs.elements);
@@ -221,12 +221,12 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
   [[maybe_unused]] copies_ahead copies;
   const auto next_tile = [&] {
     if (tiles <= static_cast<int>(warps_of_runs)) return tiles;
-    return static_cast<int>(sum_in_warp(lane == 0 ? atomicAdd(&block.chunk.next, 1u) : 0u));
+    return static_cast<int>(detail::sum_in_warp(lane == 0 ? atomicAdd(&block.chunk.next, 1u) : 0u));
   };
   for (auto tile = static_cast<int>(warp);; tile = next_tile()) {
     // What can be done while the blocks before tell what is in their chunks.
     int begins = 0;
-    if (tile < tiles) begins = find_begins(runs, chunks, block.chunk, tile, block.tiles.begins[warp]);
+    if (tile < tiles) begins = detail::find_begins(runs, chunks, block.chunk, tile, block.tiles.begins[warp]);
     [[maybe_unused]] const bool is_staged = begins >= runs_worth_it;
     if constexpr (stages) {
       const std::int64_t from = chunks.first_key(blockIdx.x) + tile * keys_of_tile;
@@ -237,12 +237,13 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       }
     }
     if (!is_numbered) {
-      if (warp == 0) ask_for_chunk(chunks, count, block.chunk);
+      if (warp == 0) detail::ask_for_chunk(chunks, count, block.chunk);
       __syncthreads();
       is_numbered = true;
     }
     if (tile >= tiles) break;
-    const runs_of_tile found = find_runs(runs, put, chunks, block.chunk, tile, block.tiles.begins[warp], begins);
+    const runs_of_tile found =
+        detail::find_runs(runs, put, chunks, block.chunk, tile, block.tiles.begins[warp], begins);
     if constexpr (stages) copies.wait();
     __syncwarp();
     [[maybe_unused]] int short_until = 0;  // of those before, short runs are done
@@ -251,8 +252,8 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       if constexpr (stages && some > 1) {
         if (is_staged && base >= short_until && base + some * lanes <= found.fitting) {
           short_until = base + some * lanes;
-          if (!reduce_short_runs(block.tiles.values[warp], runs, found, base + lane, c, put.results,
-                                 std::make_integer_sequence<int, some>{})) {
+          if (!detail::reduce_short_runs(block.tiles.values[warp], runs, found, base + lane, c, put.results,
+                                         std::make_integer_sequence<int, some>{})) {
             base = short_until - lanes;
             continue;
           }
@@ -264,8 +265,8 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       if constexpr (stages) {
         if (length >= 0 && length <= run_of_lane) {
           if (base >= short_until) {
-            reduce_short_run(is_staged ? &block.tiles.values[warp] : nullptr, runs, found, mine, length, c,
-                             put.results);
+            detail::reduce_short_run(is_staged ? &block.tiles.values[warp] : nullptr, runs, found, mine, length, c,
+                                     put.results);
           }
           length = -1;
         }
@@ -273,13 +274,13 @@ __global__ void __launch_bounds__(threads_of_runs, (blocks_of_chunks<Runs, Compo
       }
       const auto run = run_of(length < 0 ? 0 : lane);
       const bool is_mine = length >= 0 && run.count() <= keys_of_tile;
-      reduce_segments_of_warp<classes_of_runs>(run, run_of, is_mine ? run.count() : -1, segment_of_warp, c, put.results,
-                                               [](int) {});
+      detail::reduce_segments_of_warp<classes_of_runs>(run, run_of, is_mine ? run.count() : -1, segment_of_warp, c,
+                                                       put.results, [](int) {});
     }
     __syncwarp();  // the memory is the next tile's
   }
-  reduce_long_runs(runs, c, put, chunks, block.chunk, reinterpret_cast<accumulator*>(block.of_long_runs));
-  close_chunks(chunks, block.chunk.launches);
+  detail::reduce_long_runs(runs, c, put, chunks, block.chunk, reinterpret_cast<accumulator*>(block.of_long_runs));
+  detail::close_chunks(chunks, block.chunk.launches);
 }
 
 struct memory_of_tile {
@@ -297,21 +298,21 @@ __global__ void __launch_bounds__(512)
   unsigned char* const shared = memory_of_launch();
   auto& block = object_of_block<block_memory<Strategy, typename Composite::one_type>>();
   auto& memory = object_of_block<memory_of_tile>();
-  mark_chunk<typename Runs::key_type>(runs, chunks, memory.chunk, [] {});
+  detail::mark_chunk<typename Runs::key_type>(runs, chunks, memory.chunk, [] {});
   if (threadIdx.x < warp_size) ask_for_chunk(chunks, count, memory.chunk);
   __syncthreads();
   const int tiles = chunks.tiles_in(blockIdx.x);
   for (int tile = 0; tile < tiles; ++tile) {
     if (threadIdx.x < warp_size) {
-      const int begins = find_begins(runs, chunks, memory.chunk, tile, memory.begins);
-      const runs_of_tile found = find_runs(runs, put, chunks, memory.chunk, tile, memory.begins, begins);
+      const int begins = detail::find_begins(runs, chunks, memory.chunk, tile, memory.begins);
+      const runs_of_tile found = detail::find_runs(runs, put, chunks, memory.chunk, tile, memory.begins, begins);
       if (threadIdx.x == 0) memory.found = found;
     }
     __syncthreads();
     const runs_of_tile found = memory.found;
     for (int at = 0; at < found.fitting; ++at) {
       const auto run = found.run(runs, at);
-      reduce_row_by_block<Strategy>(run, run.place[0], c, put.results, block, shared);
+      detail::reduce_row_by_block<Strategy>(run, run.place[0], c, put.results, block, shared);
     }
     __syncthreads();
   }

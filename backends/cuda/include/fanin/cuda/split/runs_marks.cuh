@@ -146,7 +146,7 @@ __device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::
   const auto is_new = [&](int k) {
     if constexpr (are_passed_on) {
       const int lane = static_cast<int>(threadIdx.x % warp_size);
-      const Key passed = of_lane(k > 0 && lane == lanes - 1 ? here[k - 1] : here[k], (lane - 1) & (lanes - 1));
+      const Key passed = detail::of_lane(k > 0 && lane == lanes - 1 ? here[k - 1] : here[k], (lane - 1) & (lanes - 1));
       return !runs.are_equal(k == 0 && lane == 0 ? before[0] : passed, here[k]);
     } else {
       return !runs.are_equal(before[k], here[k]);
@@ -157,7 +157,7 @@ __device__ void mark_rounds(const runs_keys<Key>& runs, std::int64_t mine, std::
     if constexpr (IsInner) return differs;
     return k * lanes < left && (mine + k * lanes == 0 || differs);
   };
-  const std::uint32_t words[] = {lanes_where(begins_at(K))...};
+  const std::uint32_t words[] = {detail::lanes_where(begins_at(K))...};
   if (threadIdx.x % warp_size == 0) ((begins[K] = words[K]), ...);
 }
 
@@ -182,8 +182,8 @@ __device__ tile_mark mark_tile(const runs_keys<Key>& runs, std::int64_t tile, in
   const auto rounds = [&]<bool IsInner>(std::bool_constant<IsInner>) {
 #pragma unroll 1
     for (int round = 0; round < words_of_tile; round += keys_in_flight<Key>) {
-      mark_rounds<IsInner>(runs, from + round * lanes + threadIdx.x % warp_size, begins + round, meanwhile,
-                           std::make_integer_sequence<int, keys_in_flight<Key>>{});
+      detail::mark_rounds<IsInner>(runs, from + round * lanes + threadIdx.x % warp_size, begins + round, meanwhile,
+                                   std::make_integer_sequence<int, keys_in_flight<Key>>{});
     }
   };
   if (tile > 0 && from + keys_of_tile <= runs.elements) {
@@ -272,11 +272,11 @@ __device__ void mark_chunk(const runs_keys<Key>& runs, const runs_chunks& chunks
   if (threadIdx.x == 0) block.launches_ahead.load(chunks.watched.launches);
   const int tiles = chunks.tiles_in(blockIdx.x);
   for (int at = static_cast<int>(threadIdx.x / warp_size); at < tiles; at += static_cast<int>(blockDim.x / warp_size)) {
-    const tile_mark mark = mark_tile(runs, chunks.first_tile(blockIdx.x) + at, at * keys_of_tile,
-                                     block.begins + at * words_of_tile, block.first_of_tile[at], [&] {
-                                       if (chunks.tiles_of_chunk <= static_cast<int>(blockDim.x / warp_size))
-                                         meanwhile();
-                                     });
+    const tile_mark mark = detail::mark_tile(runs, chunks.first_tile(blockIdx.x) + at, at * keys_of_tile,
+                                             block.begins + at * words_of_tile, block.first_of_tile[at], [&] {
+                                               if (chunks.tiles_of_chunk <= static_cast<int>(blockDim.x / warp_size))
+                                                 meanwhile();
+                                             });
     if (threadIdx.x % warp_size == 0) block.of_tile[at] = mark;
   }
   if (threadIdx.x == 0) {

@@ -111,7 +111,7 @@ __device__ runs_of_tile find_runs(const runs_keys<Key>& runs, const Put& put, co
   runs_of_tile found{&begins, &block.first[tile], place.from, count, 0};
   const std::int64_t left = put.capacity - first.row;
   const int room = left < 0 ? 0 : left < found.count ? static_cast<int>(left) : found.count;
-  put_keys(runs, put.keys, found, static_cast<int>(threadIdx.x % warp_size) + place.open(), room);
+  detail::put_keys(runs, put.keys, found, static_cast<int>(threadIdx.x % warp_size) + place.open(), room);
   const int ended = found.count - (place.is_last ? 0 : 1);
   found.fitting = room < ended ? room : ended;
   return found;
@@ -141,7 +141,7 @@ struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
   __device__ static void prefetch(const contiguous_element<T>& f, std::int64_t from, std::int64_t count) {
     constexpr int of_line = static_cast<int>(line_bytes / sizeof(T));
     const int at = static_cast<int>(threadIdx.x % warp_size) * of_line;
-    if (at < keys_of_tile && from + at < count) prefetch_line(f.data + from + at);
+    if (at < keys_of_tile && from + at < count) detail::prefetch_line(f.data + from + at);
   }
   __device__ static void prefetch(const strided_element<T>&, std::int64_t, std::int64_t) {}
 

@@ -43,7 +43,7 @@ __device__ segment_cut cut_of_long(std::int64_t count) {
 }
 template <class All>
 __device__ segment_cut cut_of_long(const segment_row<const All&>& segment) {
-  return cut_of_long<All>(segment.count());
+  return detail::cut_of_long<All>(segment.count());
 }
 
 /// Whether a first launch leaves some of the segments that a warp can do to the second, whose blocks' warps share the
@@ -82,9 +82,9 @@ struct segments_list {
 /// By a warp: the pieces of a long segment.
 template <class Accumulator, class Row>
 __device__ void list_pieces(const segments_list<Accumulator>& list, const Row& segment) {
-  const auto pieces = static_cast<unsigned>(cut_of_long(segment).pieces(segment.count()));
+  const auto pieces = static_cast<unsigned>(detail::cut_of_long(segment).pieces(segment.count()));
   const unsigned lane = threadIdx.x % warp_size;
-  const unsigned first = sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
+  const unsigned first = detail::sum_in_warp(lane == 0 ? atomicAdd(list.count, pieces) : 0u);
   for (unsigned k = lane; k < pieces && first + k < list.capacity; k += warp_size) {
     list.pieces[first + k] = {segment.place[0], segment.begin, segment.end, k, 0};
   }
@@ -127,14 +127,14 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
     std::int64_t count = has_row ? mine.count() : -1;
     if constexpr (is_staged) {
       auto& memory = object_of_block<memory_of_staging<value>>().of_warp[threadIdx.x / warp_size];
-      count = reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
+      count = detail::reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
     constexpr segment_classes classes = classes_of_segments<All>;
     const bool has_middle_ones = lanes_where(count > segment_of_warp / 4) != 0;
-    const std::int64_t most = has_middle_ones ? most_of_warp(all) : segment_of_warp;
-    reduce_segments_of_warp<classes>(mine, row_of, count, most, c, put,
-                                     [&](int taken) { list_pieces(list, row_of(taken)); });
+    const std::int64_t most = has_middle_ones ? detail::most_of_warp(all) : segment_of_warp;
+    detail::reduce_segments_of_warp<classes>(mine, row_of, count, most, c, put,
+                                             [&](int taken) { detail::list_pieces(list, row_of(taken)); });
   }
 }
 
@@ -142,12 +142,12 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
 template <class Row, class Composite>
 __device__ void reduce_piece(const Row& segment, const Composite& c, typename Composite::accumulator_type& value,
                              unsigned piece, void* memory) {
-  const std::int64_t length = cut_of_long(segment).length;
+  const std::int64_t length = detail::cut_of_long(segment).length;
   const std::int64_t from = piece * length;
-  const std::int64_t until = end_of_piece(from, length, segment.count());
+  const std::int64_t until = detail::end_of_piece(from, length, segment.count());
   value = c.identity();
-  gather_of_piece<4, threads_of_segments>(segment, c, value, from + threadIdx.x, until);
-  combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
+  detail::gather_of_piece<4, threads_of_segments>(segment, c, value, from + threadIdx.x, until);
+  detail::combine_by_warp_shuffle(c, value, static_cast<typename Composite::accumulator_type*>(memory));
 }
 
 /// By a block: a piece of a segment that has `pieces`, whose partials and counter are the segment's. The block that
@@ -157,9 +157,9 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
                                  typename Composite::accumulator_type* partials, unsigned* arrived, unsigned& is_last) {
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
-  const auto pieces = static_cast<unsigned>(cut_of_long(segment).pieces(segment.count()));
+  const auto pieces = static_cast<unsigned>(detail::cut_of_long(segment).pieces(segment.count()));
   accumulator value;
-  reduce_piece(segment, c, value, piece, memory);
+  detail::reduce_piece(segment, c, value, piece, memory);
   bool has_result = true;
   if (pieces > 1) {
     if (threadIdx.x == 0) {
@@ -170,9 +170,9 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
     has_result = is_last != 0;
     if (has_result) {
       value = c.identity();
-      gather_pieces(c, value, partials, 1, static_cast<int>(pieces), static_cast<int>(threadIdx.x),
-                    static_cast<int>(blockDim.x));
-      combine_by_warp_shuffle(c, value, memory);
+      detail::gather_pieces(c, value, partials, 1, static_cast<int>(pieces), static_cast<int>(threadIdx.x),
+                            static_cast<int>(blockDim.x));
+      detail::combine_by_warp_shuffle(c, value, memory);
     }
   }
   if (has_result && threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(value));
@@ -182,7 +182,7 @@ __device__ void reduce_by_pieces(const Row& segment, unsigned piece, const Compo
 /// By a block: a segment that a warp could do, with the same bits. Ends with a barrier.
 template <class Row, class Composite, class Put>
 __device__ void reduce_middle_one(const Row& segment, const Composite& c, const Put& put) {
-  reduce_by_teams(segment, true, log_warps_of_block, c, put);
+  detail::reduce_by_teams(segment, true, log_warps_of_block, c, put);
   __syncthreads();
 }
 
@@ -203,12 +203,12 @@ __device__ void reduce_listed_segments(const All& all, const Composite& c, const
     const segment_row<const All&> segment{all, all.place(one.row), one.begin, one.end};
     if constexpr (leaves_middle_ones<All>) {
       if (segment.count() <= segment_of_warp) {
-        reduce_middle_one(segment, c, put);
+        detail::reduce_middle_one(segment, c, put);
         continue;
       }
     }
     const unsigned first = at - one.piece;
-    reduce_by_pieces(segment, one.piece, c, put, list.partials + first, &list.pieces[first].arrived, is_last);
+    detail::reduce_by_pieces(segment, one.piece, c, put, list.partials + first, &list.pieces[first].arrived, is_last);
   }
 }
 
@@ -217,8 +217,8 @@ template <class Row, class Composite, class Put>
 __device__ void reduce_one_piece(const Row& segment, const Composite& c, const Put& put) {
   using accumulator = typename Composite::accumulator_type;
   accumulator value = c.identity();
-  gather_of_piece<4, threads_of_segments>(segment, c, value, threadIdx.x, segment.count());
-  combine_by_warp_shuffle(c, value, reinterpret_cast<accumulator*>(memory_of_launch()));
+  detail::gather_of_piece<4, threads_of_segments>(segment, c, value, threadIdx.x, segment.count());
+  detail::combine_by_warp_shuffle(c, value, reinterpret_cast<accumulator*>(memory_of_launch()));
   if (threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(value));
   __syncthreads();
 }
@@ -228,20 +228,20 @@ template <class Row, class Composite, class Put>
 __device__ void reduce_piece_by_piece(const Row& segment, const Composite& c, const Put& put) {
   using accumulator = typename Composite::accumulator_type;
   auto* const memory = reinterpret_cast<accumulator*>(memory_of_launch());
-  const segment_cut cut = cut_of_long(segment);
-  if (segment.count() <= cut.length) return reduce_one_piece(segment, c, put);
+  const segment_cut cut = detail::cut_of_long(segment);
+  if (segment.count() <= cut.length) return detail::reduce_one_piece(segment, c, put);
   const auto pieces = static_cast<unsigned>(cut.pieces(segment.count()));
   accumulator of_thread = c.identity();
   for (unsigned piece = 0; piece < pieces; ++piece) {
     accumulator value;
-    reduce_piece(segment, c, value, piece, memory);
+    detail::reduce_piece(segment, c, value, piece, memory);
     __syncthreads();
     if (threadIdx.x == 0) *memory = value;
     __syncthreads();
     if (threadIdx.x == piece % blockDim.x) c.join(of_thread, *memory);
     __syncthreads();
   }
-  combine_by_warp_shuffle(c, of_thread, memory);
+  detail::combine_by_warp_shuffle(c, of_thread, memory);
   if (threadIdx.x == 0) put.put(segment.place[0], c.at(segment.place).result(of_thread));
   __syncthreads();
 }
@@ -253,17 +253,17 @@ __device__ void reduce_long_segments(const All& all, const Composite& c, const P
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * blockDim.x; base < all.results; base += step) {
     const std::int64_t mine = base + threadIdx.x;
-    const std::uint32_t of_warp =
-        lanes_where(mine < all.results && all.row(all.place(mine < all.results ? mine : base)).count() > of_first);
+    const std::uint32_t of_warp = detail::lanes_where(
+        mine < all.results && all.row(all.place(mine < all.results ? mine : base)).count() > of_first);
     if (threadIdx.x % warp_size == 0) long_ones[threadIdx.x / warp_size] = of_warp;
     __syncthreads();
     for (unsigned at = 0; at < blockDim.x; ++at) {
       if ((long_ones[at / warp_size] >> at % warp_size & 1) == 0) continue;
       const auto segment = all.row(all.place(base + at));
       if (leaves_middle_ones<All> && segment.count() <= segment_of_warp) {
-        reduce_middle_one(segment, c, put);
+        detail::reduce_middle_one(segment, c, put);
       } else {
-        reduce_piece_by_piece(segment, c, put);
+        detail::reduce_piece_by_piece(segment, c, put);
       }
     }
     __syncthreads();
@@ -289,12 +289,13 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_pieces<All, Co
   const unsigned count = *list.count;
   if (count == 0) return;
   if (count <= list.capacity) {
-    reduce_listed_segments(all, c, put, list, count, block.is_last);
+    detail::reduce_listed_segments(all, c, put, list, count, block.is_last);
   } else {
-    reduce_long_segments(all, c, put, leaves_middle_ones<All> ? most_of_warp(all) : list.of_first, block.long_ones);
+    detail::reduce_long_segments(all, c, put, leaves_middle_ones<All> ? detail::most_of_warp(all) : list.of_first,
+                                 block.long_ones);
   }
   if (threadIdx.x == 0) {
-    draw_ticket(list.ticket, gridDim.x, block.is_last);
+    detail::draw_ticket(list.ticket, gridDim.x, block.is_last);
     if (block.is_last != 0) *list.count = 0;
   }
 }

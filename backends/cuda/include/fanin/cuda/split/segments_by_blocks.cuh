@@ -71,7 +71,7 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
   auto& block = object_of_block<memory_of_shared_pieces>();
   const auto count_of = [&](std::int64_t row) { return all.row(all.place(row)).count(); };
   const auto pieces_in = [&](std::int64_t count) {
-    return count <= share.most ? 0 : static_cast<int>(cut_of_long<All>(count).pieces(count));
+    return count <= share.most ? 0 : static_cast<int>(detail::cut_of_long<All>(count).pieces(count));
   };
   const auto pieces_of = [&](std::int64_t row) { return pieces_in(count_of(row)); };
   const auto sharing = static_cast<int>(gridDim.x - share.alone);
@@ -104,7 +104,7 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
   // Offsets that go back can have more than the elements; and many segments of several no counter each.
   if (static_cast<unsigned>(pieces.all) > share.capacity || static_cast<unsigned>(cut_ones.all) > share.counters) {
     for (std::int64_t row = block_at; row < all.results; row += sharing) {
-      if (pieces_of(row) > 0) reduce_piece_by_piece(all.row(all.place(row)), c, put);
+      if (pieces_of(row) > 0) detail::reduce_piece_by_piece(all.row(all.place(row)), c, put);
     }
     return;
   }
@@ -124,8 +124,8 @@ __device__ void reduce_shared_pieces(const All& all, const Composite& c, const P
     }
     __syncthreads();
     const auto piece = block.next;
-    reduce_by_pieces(all.row(all.place(piece.row)), piece.number, c, put, share.partials + piece.first,
-                     share.arrived + piece.counter, block.is_last);
+    detail::reduce_by_pieces(all.row(all.place(piece.row)), piece.number, c, put, share.partials + piece.first,
+                             share.arrived + piece.counter, block.is_last);
   }
 }
 
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_shares<IsBlock
   const unsigned place = blockIdx.x + (share.share_first ? share.alone : 0);
   const std::int64_t block = place < gridDim.x ? place : place - gridDim.x;
   if (block >= share.alone) {
-    reduce_shared_pieces(all, c, put, share, static_cast<int>(block - share.alone));
+    detail::reduce_shared_pieces(all, c, put, share, static_cast<int>(block - share.alone));
     return;
   }
   if constexpr (IsBlockEach) {
@@ -153,22 +153,22 @@ __global__ void __launch_bounds__(threads_of_segments, (blocks_of_shares<IsBlock
     const std::int64_t count = segment.count();
     if (count > share.most) return;
     if (count > least_piece_of_segment) {
-      reduce_piece_by_piece(segment, c, put);
+      detail::reduce_piece_by_piece(segment, c, put);
     } else if (count > segment_of_warp) {
-      reduce_one_piece(segment, c, put);
+      detail::reduce_one_piece(segment, c, put);
     } else {
-      reduce_by_teams(segment, true, log_warps_of_block, c, put);
+      detail::reduce_by_teams(segment, true, log_warps_of_block, c, put);
     }
   } else {
     const std::int64_t mine = (block * warps_of_segments + threadIdx.x / warp_size) >> share.log_warps;
     const auto segment = all.row(all.place(mine < all.results ? mine : 0));
     const bool has_one = mine < all.results && segment.count() <= share.most;
     if (share.log_warps == 0) {
-      if (has_one) reduce_segment_by_warp(segment, c, put);
+      if (has_one) detail::reduce_segment_by_warp(segment, c, put);
     } else if (has_one && segment.count() > segment_of_warp) {
-      reduce_piece_by_piece(segment, c, put);
+      detail::reduce_piece_by_piece(segment, c, put);
     } else {
-      reduce_by_teams(segment, has_one, share.log_warps, c, put);
+      detail::reduce_by_teams(segment, has_one, share.log_warps, c, put);
     }
   }
 }
@@ -201,11 +201,11 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_listing<typenam
   const auto segment = all.row(all.place(blockIdx.x));
   const std::int64_t count = segment.count();
   if (count > least_piece_of_segment) {
-    if (threadIdx.x < warp_size) list_pieces(list, segment);
+    if (threadIdx.x < warp_size) detail::list_pieces(list, segment);
   } else if (count > segment_of_warp) {
-    reduce_one_piece(segment, c, put_of_block<Put>{put});
+    detail::reduce_one_piece(segment, c, put_of_block<Put>{put});
   } else {
-    reduce_by_teams(segment, true, log_warps_of_block, c, put_of_block<Put>{put});
+    detail::reduce_by_teams(segment, true, log_warps_of_block, c, put_of_block<Put>{put});
   }
 }
 

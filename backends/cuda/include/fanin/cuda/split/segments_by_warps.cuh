@@ -44,9 +44,9 @@ __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const P
   typename Composite::accumulator_type value = c.identity();
   if (taken >= 0) {
     const auto segment = row_of(taken);
-    gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
+    detail::gather_of_segment<Most>(segment, c, value, lane, lanes, segment.count());
   }
-  join_lanes(c, value, lanes);
+  detail::join_lanes(c, value, lanes);
   if (taken >= 0 && lane == 0) {
     const md_index<1> place = row_of(taken).place;
     put.put(place[0], c.at(place).result(value));
@@ -57,8 +57,8 @@ __device__ void reduce_by_lanes(const RowOf& row_of, const Composite& c, const P
 template <class Row, class Composite, class Put>
 __device__ void reduce_by_warp(const Row& segment, const Composite& c, const Put& put) {
   typename Composite::accumulator_type value = c.identity();
-  gather_parts(segment, c, value);
-  join_lanes(c, value, warp_size);
+  detail::gather_parts(segment, c, value);
+  detail::join_lanes(c, value, warp_size);
   if (threadIdx.x % warp_size == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
 
@@ -78,7 +78,7 @@ __device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of,
                                         const Composite& c, const Put& put, const ListLong& list_long) {
   if (count >= 0 && count <= Classes.of_lane) {
     typename Composite::accumulator_type value = c.identity();
-    gather_of_segment(segment, c, value, 0, 1, count);
+    detail::gather_of_segment(segment, c, value, 0, 1, count);
     put.put(segment.place[0], c.at(segment.place).result(value));
   }
   const std::uint32_t longer = lanes_where(count > Classes.of_lane);
@@ -88,11 +88,11 @@ __device__ void reduce_segments_of_warp(const Row& segment, const RowOf& row_of,
   }
   const std::uint32_t of_warp = lanes_where(count > Classes.of_group);
   for (std::uint32_t some = longer & ~of_warp; some != 0;) {
-    reduce_by_lanes<Classes.in_flight>(row_of, c, put, take_lane_for_group(some, lanes_of_group),
-                                       unsigned{lanes_of_group});
+    detail::reduce_by_lanes<Classes.in_flight>(row_of, c, put, take_lane_for_group(some, lanes_of_group),
+                                               unsigned{lanes_of_group});
   }
   for (std::uint32_t some = of_warp & ~lanes_where(count > most); some != 0;) {
-    reduce_by_warp(row_of(take_lane_for_group(some, warp_size)), c, put);
+    detail::reduce_by_warp(row_of(take_lane_for_group(some, warp_size)), c, put);
   }
 }
 
@@ -115,7 +115,7 @@ inline constexpr std::size_t bytes_of_teams =
 template <class Row, class Composite, class Put>
 __device__ void reduce_segment_by_warp(const Row& segment, const Composite& c, const Put& put) {
   constexpr segment_classes classes = classes_of_segments<std::remove_cvref_t<decltype(segment.all)>>;
-  reduce_segments_of_warp<classes>(
+  detail::reduce_segments_of_warp<classes>(
       segment, [&](int) { return segment; }, threadIdx.x % warp_size == 0 ? segment.count() : -1, segment_of_warp, c,
       put, [](int) {});
 }
@@ -134,10 +134,10 @@ __device__ void reduce_by_teams(const Row& segment, bool has_one, unsigned log_w
   const auto count = has_one ? static_cast<unsigned>(segment.count()) : 0u;
   const unsigned parts = count > classes.of_group ? (count - 1) / static_cast<unsigned>(part_of_segment) + 1 : 0;
   accumulator value = c.identity();
-  gather_by_team(segment, c, value, 0, parts, warp, warps, of_part);
+  detail::gather_by_team(segment, c, value, 0, parts, warp, warps, of_part);
   if (warp != 0 || !has_one) return;
-  if (parts == 0) return reduce_segment_by_warp(segment, c, put);
-  join_lanes(c, value, warp_size);
+  if (parts == 0) return detail::reduce_segment_by_warp(segment, c, put);
+  detail::join_lanes(c, value, warp_size);
   if (lane == 0) put.put(segment.place[0], c.at(segment.place).result(value));
 }
 

@@ -91,7 +91,7 @@ __device__ void gather_of_staged(const Source& source, const Composite& c, typen
   auto state = c.begin(value);
 #pragma unroll 1
   for (; count - mine > (at_once - 1) * step; mine += at_once * step) {
-    accumulate_together<at_once>(source, c, state, mine, step);
+    detail::accumulate_together<at_once>(source, c, state, mine, step);
   }
 #pragma unroll 1
   for (; mine < count; mine += step) source.accumulate(c, state, mine);
@@ -230,7 +230,7 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
   __syncwarp();
   if (is_mine && count <= read_by_warps.of_lane) {
     accumulator value = c.identity();
-    gather_of_staged(source{memory, at, begin}, c, value, 0, 1, count);
+    detail::gather_of_staged(source{memory, at, begin}, c, value, 0, 1, count);
     put.put(base + lane, c.at(all.place(base + lane)).result(value));
   }
   constexpr int width = lanes_of_group;
@@ -239,10 +239,10 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
     const auto segment = memory.of_group[has_segment ? group : 0];
     accumulator value = c.identity();
     if (has_segment) {
-      gather_of_staged(source{memory, segment.begin, from + segment.begin}, c, value, lane % width, width,
-                       segment.count);
+      detail::gather_of_staged(source{memory, segment.begin, from + segment.begin}, c, value, lane % width, width,
+                               segment.count);
     }
-    join_lanes(c, value, width);
+    detail::join_lanes(c, value, width);
     if (has_segment && lane % width == 0) {
       put.put(base + segment.lane, c.at(all.place(base + segment.lane)).result(value));
     }
@@ -279,7 +279,7 @@ __device__ std::int64_t reduce_staged_segments(const All& all, std::int64_t base
     const int total = static_cast<int>(of_lane(end, last - 1));
     if (total < least_worth_it) continue;
     const bool is_mine = lane >= first && lane < last;
-    reduce_staged(all, base, is_mine, from, begin, static_cast<int>(mine), total, c, put, memory);
+    detail::reduce_staged(all, base, is_mine, from, begin, static_cast<int>(mine), total, c, put, memory);
     if (is_mine) count = -1;
   }
   return count;

@@ -73,7 +73,7 @@ __device__ void gather_through_ring(const span_source<T>& source, const Composit
       parity ^= 1;
     }
   }
-  gather_vectorised<Loads>(source, c, state, tiles * vectors_of_tile);
+  detail::gather_vectorised<Loads>(source, c, state, tiles * vectors_of_tile);
 }
 
 /// The same where devices of this code have the engine; else as vectorised.
@@ -81,9 +81,9 @@ template <int Loads, class T, class Composite>
 __device__ void gather_bulk(const span_source<T>& source, const Composite& c, typename Composite::state_type& state,
                             copy_barrier (&filled)[bulk_stages], void* ring) {
   if constexpr (has_bulk_copies) {
-    gather_through_ring<Loads>(source, c, state, filled, ring);
+    detail::gather_through_ring<Loads>(source, c, state, filled, ring);
   } else {
-    gather_vectorised<Loads>(source, c, state);
+    detail::gather_vectorised<Loads>(source, c, state);
   }
 }
 

@@ -20,15 +20,16 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
   constexpr cuda_recipe recipe = Strategy::recipe;
   constexpr bool is_wide = recipe.thread == thread::vectorised || recipe.thread == thread::bulk;
   if constexpr (recipe.thread == thread::bulk && is_one_array<Source>) {
-    gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
+    detail::gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
   } else if constexpr (is_alone<Strategy>) {
-    gather_alone<units_in_flight_alone<Source>(recipe)>(source, c, state);
+    detail::gather_alone<units_in_flight_alone<Source>(recipe)>(source, c, state);
   } else if constexpr (is_wide) {
-    gather_vectorised<units_in_flight<Source>(recipe, finishes_in_spill<Strategy, Composite>)>(source, c, state);
+    detail::gather_vectorised<units_in_flight<Source>(recipe, finishes_in_spill<Strategy, Composite>)>(source, c,
+                                                                                                       state);
   } else if constexpr (recipe.thread == thread::grid_stride) {
-    gather_grid_stride(source, c, state);
+    detail::gather_grid_stride(source, c, state);
   } else {
-    gather_fold_n(source, c, state, chunks);
+    detail::gather_fold_n(source, c, state, chunks);
   }
 }
 

@@ -88,7 +88,7 @@ struct index_source {
   template <class G>
   static __device__ decltype(auto) value_of(const G& g, std::int64_t i) {
     if constexpr (keeps_values<F>) {
-      return unfused(g(i));
+      return detail::unfused(g(i));
     } else {
       return g(i);
     }
@@ -134,13 +134,13 @@ struct span_source {
   std::int64_t count;
   std::int64_t head;
 
-  FANIN_FUNCTION std::int64_t vectors() const { return whole_vectors<width>(count - head); }
+  FANIN_FUNCTION std::int64_t vectors() const { return detail::whole_vectors<width>(count - head); }
   __device__ const T& value(std::int64_t i) const { return behind_head[i - head]; }
   __device__ const vector* first_vector() const { return reinterpret_cast<const vector*>(behind_head); }
   /// Vector number `at` behind the first `done`.
   template <class Index>
   __device__ vector load(std::int64_t done, Index at) const {
-    return load_vector(behind_head + done * width, at);
+    return detail::load_vector(behind_head + done * width, at);
   }
 
   /// A tile of vectors `step` vectors apart, the first of them number `at`.
@@ -175,7 +175,7 @@ struct transformed_source {
   std::int64_t count;
   std::int64_t head;
 
-  FANIN_FUNCTION std::int64_t vectors() const { return whole_vectors<width>(count - head); }
+  FANIN_FUNCTION std::int64_t vectors() const { return detail::whole_vectors<width>(count - head); }
   __device__ value_type value(std::int64_t i) const { return behind_head(i - head); }
   template <class Index>
   __device__ vector load(std::int64_t done, Index at) const {
@@ -197,7 +197,7 @@ struct transformed_source {
  private:
   template <class Index, std::size_t... I>
   __device__ vector load(std::int64_t done, Index at, std::index_sequence<I...>) const {
-    return {load_vector(get<I>(behind_head.data) + done * width, at)...};
+    return {detail::load_vector(get<I>(behind_head.data) + done * width, at)...};
   }
   /// f is called for the rows that there are, and no more: in a tile the others repeat the first one's values.
   template <int Rows, class Composite, int... First, int... K>
@@ -277,10 +277,10 @@ template <class T, class Use>
 decltype(auto) with_span_source(const T* data, std::int64_t count, const Use& use) {
   constexpr std::size_t alignment = wide_alignment<T>;
   if constexpr (alignment != 0 && alignof(T) >= alignment) {
-    return use(make_span_source(data, count));
+    return use(detail::make_span_source(data, count));
   } else {
     if constexpr (alignment != 0) {
-      if (reinterpret_cast<std::uintptr_t>(data) % alignment == 0) return use(make_span_source(data, count));
+      if (reinterpret_cast<std::uintptr_t>(data) % alignment == 0) return use(detail::make_span_source(data, count));
     }
     return use(index_source<element_at<T>>{{data}, 0, count});
   }
@@ -312,7 +312,7 @@ constexpr int units_in_flight(const cuda_recipe& recipe, bool has_few_threads) {
   if constexpr (Source::has_vectors) {
     return std::max(recipe.loads / Source::arrays, 1);
   } else {
-    return has_few_threads ? recipe.elements : elements_in_flight<Source>(recipe.elements);
+    return has_few_threads ? recipe.elements : detail::elements_in_flight<Source>(recipe.elements);
   }
 }
 
@@ -325,7 +325,7 @@ constexpr int units_in_flight_alone(const cuda_recipe& recipe) {
   if constexpr (Source::has_vectors) {
     return recipe.loads;
   } else {
-    return std::min(units_in_flight<Source>(recipe, true), most_indices);
+    return std::min(detail::units_in_flight<Source>(recipe, true), most_indices);
   }
 }
 

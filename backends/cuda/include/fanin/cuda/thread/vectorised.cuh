@@ -102,7 +102,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
       vector v[Loads];
     };
     std::int64_t left = count - done;
-    fold_by_level<tile>(
+    detail::fold_by_level<tile>(
         c, state, mine, left, round, [&](std::int64_t at, tile& t) { load(at, t.v); },
         [&](const tile& t, std::int64_t at) { return source.batch(t.v, at, blockDim.x, Loads); });
     done = count - left;
@@ -130,8 +130,8 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
     }
   }
 
-  gather_rest<Loads>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x, static_cast<std::uint32_t>(threads),
-                     static_cast<std::uint32_t>(count - done));
+  detail::gather_rest<Loads>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x,
+                             static_cast<std::uint32_t>(threads), static_cast<std::uint32_t>(count - done));
 
   if (count * Source::width == source.count) return;  // mostly there are no single elements
   if (blockIdx.x == 0 && threadIdx.x < source.head) c.fold(state, source.value(threadIdx.x), threadIdx.x);
@@ -157,7 +157,7 @@ template <int Count, class Source, class Composite>
 __device__ void accumulate_together(const Source& source, const Composite& c, typename Composite::state_type& state,
                                     std::int64_t first, std::int64_t step) {
   if constexpr (values_fit_registers<Source, Count>) {
-    accumulate_values<Count>(source, c, state, first, step);
+    detail::accumulate_values<Count>(source, c, state, first, step);
   } else {
 #pragma unroll
     for (int k = 0; k < Count; ++k) source.accumulate(c, state, first + k * step);
@@ -214,7 +214,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
       value_type value[Elements];
     };
     std::int64_t left = source.count;
-    fold_by_level<tile>(
+    detail::fold_by_level<tile>(
         c, state, mine, left, round,
         [&](std::int64_t at, tile& t) {
 #pragma unroll
@@ -227,11 +227,11 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
   } else {
 #pragma unroll 1
     for (; done + round <= source.count; done += round, mine += round) {
-      accumulate_together<Elements>(source, c, state, mine, static_cast<std::int64_t>(blockDim.x));
+      detail::accumulate_together<Elements>(source, c, state, mine, static_cast<std::int64_t>(blockDim.x));
     }
   }
-  gather_rest<Elements>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x,
-                        static_cast<std::uint32_t>(threads), static_cast<std::uint32_t>(source.count - done));
+  detail::gather_rest<Elements>(source, c, state, done, blockIdx.x * blockDim.x + threadIdx.x,
+                                static_cast<std::uint32_t>(threads), static_cast<std::uint32_t>(source.count - done));
 }
 
 /// Indices mine, mine + step, ... of those below count, up to Units of them in flight: without conditions, f's loads go
@@ -243,12 +243,12 @@ __device__ void gather_in_steps(const Source& source, const Composite& c, typena
 #pragma unroll 1
   for (; mine < count; mine += Units * step) {
     if (count - mine > (Units - 1) * step) {
-      accumulate_together<Units>(source, c, state, mine, step);
+      detail::accumulate_together<Units>(source, c, state, mine, step);
     } else if constexpr (Rest == Units) {
-      gather_rest<Units>(source, c, state, 0, mine, step, count);
+      detail::gather_rest<Units>(source, c, state, 0, mine, step, count);
     } else {
 #pragma unroll 1
-      for (; mine < count; mine += Rest * step) gather_rest<Rest>(source, c, state, 0, mine, step, count);
+      for (; mine < count; mine += Rest * step) detail::gather_rest<Rest>(source, c, state, 0, mine, step, count);
     }
   }
 }
@@ -262,15 +262,15 @@ __device__ void gather_in_rounds(const Source& source, const Composite& c, typen
   constexpr int rest = Units > many ? Units / 2 : Units;
 #pragma unroll 1
   for (; count - mine > (Units - 1) * step; mine += Units * step) {
-    accumulate_together<Units>(source, c, state, mine, step);
+    detail::accumulate_together<Units>(source, c, state, mine, step);
   }
   if constexpr (rest < Units) {
     if (count - mine > (rest - 1) * step) {
-      accumulate_together<rest>(source, c, state, mine, step);
+      detail::accumulate_together<rest>(source, c, state, mine, step);
       mine += rest * step;
     }
   }
-  if (mine < count) gather_rest<rest>(source, c, state, 0, mine, step, count);
+  if (mine < count) detail::gather_rest<rest>(source, c, state, 0, mine, step, count);
 }
 
 /// The same for a grid of one block: every round as the last one, so that there is little code, and 32-bit numbers.
@@ -282,7 +282,7 @@ __device__ void gather_alone(const Source& source, const Composite& c, typename 
   const auto count = static_cast<std::uint32_t>(source.vectors());
 #pragma unroll 1
   for (std::uint32_t mine = threadIdx.x; mine < count; mine += Units * blockDim.x) {
-    gather_rest<Units>(source, c, state, 0, mine, blockDim.x, count);
+    detail::gather_rest<Units>(source, c, state, 0, mine, blockDim.x, count);
   }
   if (count * Source::width == source.count) return;  // mostly there are no single elements
   const auto behind = static_cast<std::uint32_t>(source.head) + count * Source::width;
@@ -301,9 +301,9 @@ __device__ void gather_alone(const Source& source, const Composite& c, typename 
 #pragma unroll 1
     for (std::uint32_t mine = threadIdx.x; mine < count; mine += Units * blockDim.x) {
       if (count - mine > (Units - 1) * blockDim.x) {  // without conditions, f's loads go together
-        accumulate_together<Units>(source, c, state, done + mine, blockDim.x);
+        detail::accumulate_together<Units>(source, c, state, done + mine, blockDim.x);
       } else {
-        gather_rest<Units>(source, c, state, done, mine, blockDim.x, count);
+        detail::gather_rest<Units>(source, c, state, done, mine, blockDim.x, count);
       }
     }
   }

@@ -41,14 +41,14 @@ class exact_columns {
   template <int Count>
   __device__ void add(value_type (&x)[Count]) {
     unsigned largest = 0;
-    unrolled<Count>([&](int i) { largest = std::max(largest, Numbers::magnitude(x[i])); });
+    detail::unrolled<Count>([&](int i) { largest = std::max(largest, Numbers::magnitude(x[i])); });
     if (largest >= Numbers::infinity) take_out_special(x);
     numbers_ += Count;
     if (numbers_ > State::most_numbers) {
       state().make_room();
       numbers_ = Count;
     }
-    unrolled<Count>([&](int i) { state().add_one(x[i]); });
+    detail::unrolled<Count>([&](int i) { state().add_one(x[i]); });
   }
 
   /// All that the block's threads added; thread 0 gets it, and what it does not take is in the spill. Called once, by
@@ -87,7 +87,7 @@ class exact_columns {
     bool is_any_nan = false;
     bool is_any_positive = false;
     bool is_any_negative = false;
-    unrolled<Count>([&](int i) {
+    detail::unrolled<Count>([&](int i) {
       if (Numbers::magnitude(x[i]) < Numbers::infinity) return;
       const std::uint64_t bits = Numbers::special(x[i]);
       is_any_nan |= (bits & ~sign) > infinity;

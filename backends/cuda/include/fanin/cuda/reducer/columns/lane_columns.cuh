@@ -68,7 +68,7 @@ class lane_columns : public exact_columns<lane_columns<Numbers, Before...>, Numb
       std::int64_t sum = 0;
       for (unsigned t = 0; k < Numbers::rows && t < tables(blockDim.x); ++t) {
         const auto* const row = reinterpret_cast<const uint4*>(first_word() + t * words_of_table + k * words_of_row);
-        unrolled<places / lanes>([&](int j) {
+        detail::unrolled<places / lanes>([&](int j) {
           const uint4 words = row[(static_cast<unsigned>(j) * lanes + threadIdx.x) % places];
           sum += std::int64_t{static_cast<int>(words.x)} + static_cast<int>(words.y);
           sum += std::int64_t{static_cast<int>(words.z)} + static_cast<int>(words.w);

@@ -75,7 +75,7 @@ class table_sums {
     constexpr int rounds = (digits + static_cast<int>(warp_size) - 1) / static_cast<int>(warp_size);
     unsigned lowest = digits;
     unsigned end = 0;
-    unrolled<rounds>([&](int r) {
+    detail::unrolled<rounds>([&](int r) {
       const unsigned j = static_cast<unsigned>(r) * warp_size + threadIdx.x;
       const bool is_there = j < digits && of_digit(static_cast<int>(j < digits ? j : 0)) != 0;
       lowest = is_there && j < lowest ? j : lowest;
@@ -91,14 +91,14 @@ class table_sums {
     constexpr int count = Numbers::limbs;
     const auto found = [&](int k) { return lowest + k < end ? of_digit(lowest + k) : 0; };
     std::int64_t carried = 0;
-    unrolled<count - 1>([&](int k) {
+    detail::unrolled<count - 1>([&](int k) {
       carried += found(k);
       sum.limb[k] = static_cast<std::uint32_t>(carried);
       carried >>= bits_of_digit;
     });
     std::int64_t last = 0;
     bool fits = end - lowest <= count + above;
-    unrolled<above + 1>([&](int k) {
+    detail::unrolled<above + 1>([&](int k) {
       fits = fits && last < most && last >= -most;
       last =
           static_cast<std::int64_t>(static_cast<std::uint64_t>(last) << bits_of_digit) + found(count - 1 + above - k);

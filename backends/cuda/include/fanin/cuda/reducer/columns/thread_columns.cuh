@@ -44,7 +44,7 @@ class thread_columns : public exact_columns<thread_columns<Before...>, floats_by
 
   /// By all threads of the block. Ends with a barrier.
   __device__ explicit thread_columns(exact_accumulator& spill) : base{spill} {
-    unrolled<rows>([&](int k) { place(static_cast<unsigned>(k) * bytes_of_row()) = 0; });
+    detail::unrolled<rows>([&](int k) { place(static_cast<unsigned>(k) * bytes_of_row()) = 0; });
     if (threadIdx.x == 0) base::is_anything_in_spill() = 0;
     __syncthreads();
   }
@@ -79,12 +79,12 @@ class thread_columns : public exact_columns<thread_columns<Before...>, floats_by
 #pragma unroll 1
       for (unsigned first = threadIdx.x % warp_size; first < blockDim.x; first += at_once * warp_size) {
         double held[at_once];
-        unrolled<at_once>([&](int i) {
+        detail::unrolled<at_once>([&](int i) {
           const unsigned column = first + static_cast<unsigned>(i) * warp_size;
           held[i] = row[column < blockDim.x ? column : first];
         });
         all_loads_first();
-        unrolled<at_once>([&](int i) {
+        detail::unrolled<at_once>([&](int i) {
           const bool is_there = first + static_cast<unsigned>(i) * warp_size < blockDim.x;
           sum += is_there ? units(static_cast<int>(k), held[i]) : 0;
         });
