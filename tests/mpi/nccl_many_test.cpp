@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <fanin/axes.hpp>
@@ -23,7 +24,9 @@ namespace {
 TEST_P(nccl_ranks, rows_columns_and_segments) {
   for (std::uint64_t schedule = 0; schedule < 2; ++schedule) {
     begin(schedule);
-    const auto comm = make_comm();  // a second, on GPUs
+    auto options = through_nccl;
+    options.check_calls = schedule == 1;
+    const auto comm = make_comm(options);  // a second, on GPUs
     const fanin::cuda gpu;
     for (std::uint64_t seed = first_seed() + 3 * schedule; seed < first_seed() + 3 * schedule + 3; ++seed) {
       check_axes_over_ranks<fanin::iterate::left, 1>(*comm, gpu, seed);
@@ -37,6 +40,50 @@ TEST_P(nccl_ranks, rows_columns_and_segments) {
 struct height_in_plane {
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return height(i, j, 7); }
 };
+
+/// All ranks say so, where any differ, and then go on.
+TEST_P(nccl_ranks, different_calls_are_found) {
+  auto options = through_nccl;
+  options.check_calls = true;
+  const auto comm = make_comm(options);
+  const fanin::cuda gpu;
+  const fanin::sum<std::int64_t> sum;
+  const auto range = fanin::over(*comm, fanin::range(gpu, 10));
+  const bool is_last = comm->rank() == comm->size() - 1;
+  fanin::buffer<std::int64_t, fanin::cuda> two(gpu, 2);
+  const auto into_columns = [&](std::int64_t m) {
+    fanin::parallel_reduce_into(two.data(), fanin::over(*comm, fanin::columns(gpu, 3, m)), height_in_plane{}, sum);
+  };
+  if (comm->size() > 1) {
+    EXPECT_THROW((void)fanin::parallel_reduce(is_last ? "one" : "another", range, small_at{}, sum), fanin::state_error);
+    EXPECT_THROW(into_columns(is_last ? 1 : 2), fanin::state_error);
+    EXPECT_THROW(is_last ? into_columns(2) : fanin::parallel_reduce_into(two.data(), range, small_at{}, sum),
+                 fanin::state_error);
+    const std::string words = words_of_refusal([&] {
+      if (is_last) {
+        (void)fanin::parallel_reduce_async("sum", range, small_at{}, fanin::max<std::int64_t>{});
+      } else {
+        (void)fanin::parallel_reduce_async("sum", range, small_at{}, sum);
+      }
+    });
+    EXPECT_NE(words.find("the label \"sum\" and the reducers fanin::"), std::string::npos) << words;
+    EXPECT_NE(words.find(is_last ? "max<long" : "sum<long"), std::string::npos) << words;
+    EXPECT_NE(words.find("rank " + std::to_string(is_last ? 0 : comm->size() - 1) + " does not"), std::string::npos)
+        << words;
+  }
+  EXPECT_EQ(fanin::parallel_reduce(range, small_at{}, sum),
+            comm->size() * fanin::parallel_reduce(fanin::range(exec, 10), small_at{}, sum));
+  cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal);
+  EXPECT_THROW(into_columns(2), fanin::state_error);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+  cudaGraphDestroy(graph);
+  into_columns(2);
+  std::vector<std::int64_t> expected(2);
+  fanin::parallel_reduce_into(expected, fanin::columns(exec, 3, 2), height_in_plane{}, sum);
+  for (std::int64_t& one : expected) one *= comm->size();
+  EXPECT_EQ(to_host(two), expected);
+}
 
 /// As many results as blocks have threads, and more, on objects in turn.
 TEST_P(nccl_ranks, many_columns) {

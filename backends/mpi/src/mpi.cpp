@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <fanin/detail/ranks_call.hpp>
 #include <fanin/mpi/exchange.hpp>
 
 #include "exchange_of_many.hpp"
@@ -26,13 +27,6 @@ namespace fanin {
 namespace detail {
 
 namespace {
-
-std::uint64_t hash_of(const char* text, std::uint64_t hash) {
-  for (; text != nullptr && *text != '\0'; ++text) {
-    hash = (hash ^ static_cast<unsigned char>(*text)) * 1'099'511'628'211ULL;
-  }
-  return (hash ^ 0xff) * 1'099'511'628'211ULL;
-}
 
 /// The communicators of this process that have something under way, or may have.
 struct all_states {
@@ -159,51 +153,18 @@ void mpi_state::advance() {
 
 void leave_step(mpi_state& state) noexcept { state.leave_step(); }
 
-namespace {
-
-/// The types of the tuple in what name_of() gives.
-std::string types_in(const std::string& name) {
-  const std::size_t begin = name.find('<', name.find("T = "));
-  const std::size_t end = name.find_last_of('>');
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return name;
-  const std::string types = name.substr(begin + 1, end - begin - 1);
-  return types.substr(0, types.find_last_not_of(' ') + 1);
-}
-
-/// What a call is, as the application has written it.
-std::string in_words(const rank_call& call) {
-  const bool has_label = call.label != nullptr && *call.label != '\0';
-  std::string words = has_label ? "the label \"" + std::string(call.label) + "\" and " : "";
-  words += "the reducers " + types_in(call.reducers);
-  if (call.is_finished) words += ", finished";
-  if (call.has_first) words += ", with a first index given";
-  if (call.dimensions > 0) {
-    words += ", over " + std::to_string(call.dimensions) + (call.dimensions == 1 ? " dimension" : " dimensions");
-    if (call.order != nullptr) words += std::string(" (") + call.order + ")";
-  }
-  if (call.results >= 0) words += ", for " + std::to_string(call.results) + " results";
-  return words;
-}
-
-}  // namespace
-
 void check_rank_call(mpi_state& state, const rank_call& call) {
   state.require_mpi(call.name);
   if (state.has_left_step()) throw state_error(std::string(call.name) + mpi_state::why_not_in_step);
   if (state.size == 1 || !state.options.check_calls) return;
-  const std::string form = detail::make_for_step(state, [&] {
-    return std::string(call.has_first ? "first" : "") + (call.is_finished ? ", finished" : "") +
-           (call.results < 0 ? "" : ", " + std::to_string(call.results));
-  });
-  const std::uint64_t hash = hash_of(
-      form.c_str(), hash_of(call.types, hash_of(call.label, hash_of(call.name, 14'695'981'039'346'656'037ULL))));
+  const std::uint64_t hash = hash_of(call);
   std::uint64_t least[] = {hash, ~hash};
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, state.ahead(), &request), "MPI_Iallreduce");
   wait_for(request);
   if (least[0] != hash || least[1] != ~hash) {
     throw state_error(std::string(call.name) + " over ranks: ranks make different calls; that of this one has " +
-                      in_words(call));
+                      words_of_call(call));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <nccl.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -12,9 +14,11 @@
 #include <utility>
 
 #include <fanin/cuda/session.hpp>
+#include <fanin/detail/ranks_call.hpp>
 #include <fanin/nccl/exchange.hpp>
 
 #include "checks.hpp"
+#include "compared_calls.hpp"
 #include "peer_memory.hpp"
 
 namespace fanin {
@@ -122,6 +126,33 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
     last_object_ = cuda_calls::memory(handle).state;
     last_stream_ = stream;
   }
+  bool compares_calls() const noexcept { return compared_ != nullptr; }
+  /// Waits for the other ranks.
+  void compare(const rank_call& call) {
+    require(call.name);
+    require_in_step(call.name);
+    const on_device here(device);
+    const std::uint64_t hash = hash_of(call);
+    try {
+      compared_->tell(hash, [&](const void* own, void* all, std::size_t bytes, cudaStream_t stream) {
+        finish(ncclAllGather(own, all, bytes, ncclUint8, comm, stream), "ncclAllGather");
+      });
+      const auto begin = std::chrono::steady_clock::now();
+      while (!compared_->is_told()) {
+        check_errors();
+        wait_no_longer(begin);
+        std::this_thread::yield();
+      }
+    } catch (...) {
+      miss_call();
+      throw;
+    }
+    for (int other = 0; other < size; ++other) {
+      if (compared_->hash_of_rank(other) == hash) continue;
+      throw state_error(std::string(call.name) + " over NCCL's ranks: ranks make different calls; that of this one, " +
+                        "which rank " + std::to_string(other) + " does not make, has " + words_of_call(call));
+    }
+  }
   const nccl_peers& peers() const noexcept { return peers_ == nullptr ? no_peers_ : peers_->peers(); }
   std::uint64_t take_failures() noexcept { return __atomic_exchange_n(failures_, 0, __ATOMIC_RELAXED); }
 
@@ -154,6 +185,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
       failures_of_device = static_cast<std::uint64_t*>(of_device);
       check_cuda_of_nccl(cudaEventCreateWithFlags(&behind_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
       if (size > 1 || options.exchanges_alone) {
+        if (options.check_calls) compared_ = std::make_unique<compared_calls>(size);
         peers_ = open_peer_memory(comm, rank, size, options,
                                   [this](ncclResult_t code, const char* function) { finish(code, function); });
       }
@@ -179,6 +211,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
         static_cast<void>(cudaFreeHost(failures_));
       }
       peers_.reset();
+      compared_.reset();
       if (behind_ != nullptr) static_cast<void>(cudaEventDestroy(behind_));
     }
     if (owns_ && !is_given_up_) static_cast<void>(ncclCommDestroy(comm));
@@ -189,6 +222,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   bool has_missed_call_ = false;
   std::uint64_t* failures_ = nullptr;
   std::unique_ptr<peer_memory> peers_;
+  std::unique_ptr<compared_calls> compared_;
   nccl_peers no_peers_;
   std::weak_ptr<cuda_state> last_object_;
   cudaStream_t last_stream_ = nullptr;
@@ -244,6 +278,8 @@ void check_nccl_call(nccl_state& state, int device, const char* call) {
                            ", and the communicator on device " + std::to_string(state.device) + "; make both on one");
   }
 }
+bool compares_calls(const nccl_state& state) noexcept { return state.compares_calls(); }
+void compare_calls(nccl_state& state, const rank_call& call) { state.compare(call); }
 int ranks_of(const nccl_state& state) noexcept { return state.size; }
 bool exchanges(const nccl_state& state) noexcept { return state.size > 1 || state.options.exchanges_alone; }
 std::uint64_t* failures_of(const nccl_state& state) noexcept { return state.failures_of_device; }

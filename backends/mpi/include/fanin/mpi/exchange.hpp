@@ -124,18 +124,7 @@ class rank_exchange {
   std::int64_t failed_ = 0;
 };
 
-/// Which form a call has, and with what.
-struct rank_call {
-  const char* name;
-  const char* label;
-  const char* types;           ///< what is the same on all ranks: name_of()
-  const char* reducers;        ///< name_of() a tuple of the caller's, for words
-  bool has_first;              ///< the index of its first element is given
-  bool is_finished;            ///< by finished(g, reducers...)
-  std::size_t dimensions = 0;  ///< that are reduced, where that is known, and in which order, for words
-  const char* order = nullptr;
-  std::int64_t results = -1;  ///< of a call with many
-};
+struct rank_call;
 
 /// This rank does not take part in a call, for which it had no memory: the others wait for it there, and no later call
 /// over the communicator, which would be taken for that one, goes out from here.

@@ -15,6 +15,7 @@
 
 #include <fanin/detail/finished_composite.hpp>
 #include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_call.hpp>
 #include <fanin/detail/ranks_many.hpp>
 #include <fanin/detail/ranks_rows.hpp>
 #include <fanin/execution.hpp>
@@ -229,17 +230,7 @@ class many_over_ranks : waiting_call<Exec> {
   many_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label,
                   std::type_identity<Composite>, std::int64_t results, bool has_first)
       : waiting_call<Exec>{handle, name}, state_{state}, results_{results} {
-    using reduced = decltype(std::declval<const Composite&>().placed.reduced);  // in one order on all ranks
-    using plain = typename Composite::plain_type;
-    detail::check_rank_call(state, {.name = name,
-                                    .label = label,
-                                    .types = name_of<tuple<plain, reduced>>(),
-                                    .reducers = name_of<typename written_reducers<plain>::type>(),
-                                    .has_first = has_first,
-                                    .is_finished = Composite::is_finished,
-                                    .dimensions = words_of_shape<reduced>::dimensions,
-                                    .order = words_of_shape<reduced>::order,
-                                    .results = results});
+    detail::check_rank_call(state, detail::rank_call_of_many<Composite>(name, label, has_first, results));
   }
 
   void check_alone() const { this->check_may_wait(); }

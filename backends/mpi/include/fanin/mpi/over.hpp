@@ -20,6 +20,7 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/over.hpp>
 #include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_call.hpp>
 #include <fanin/detail/ranks_data.hpp>
 #include <fanin/error.hpp>
 #include <fanin/execution.hpp>
@@ -130,9 +131,7 @@ class call_over_ranks : waiting_call<Exec> {
   call_over_ranks(mpi_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
                   bool has_first)
       : waiting_call<Exec>{handle, name}, state_{state}, composite_{c} {
-    detail::check_rank_call(
-        state, {name, label, name_of<plain_type>(), name_of<typename written_reducers<plain_type>::type>(), has_first,
-                finishes<Composite>});
+    detail::check_rank_call(state, detail::rank_call_of<Composite>(name, label, has_first));
   }
 
   template <class Part>

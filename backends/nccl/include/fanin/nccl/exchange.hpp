@@ -46,6 +46,10 @@ void miss_call(nccl_state& state) noexcept;
 /// Throws state_error for a communicator that has been given up, or in a call of which this rank is missing,
 /// invalid_argument for an object on another device.
 void check_nccl_call(nccl_state& state, int device, const char* call);
+struct rank_call;
+/// Whether ranks compare their calls; does so, and throws state_error where they are different ones.
+bool compares_calls(const nccl_state& state) noexcept;
+void compare_calls(nccl_state& state, const rank_call& call);
 int ranks_of(const nccl_state& state) noexcept;
 /// Whether messages go through NCCL.
 bool exchanges(const nccl_state& state) noexcept;

@@ -71,9 +71,11 @@ class many_over_nccl : nccl_step<Exec> {
   using handle_type = typename backend<Exec>::handle_type;
 
   template <class Composite>
-  many_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char*,
-                 std::type_identity<Composite>, std::int64_t results, bool)
-      : nccl_step<Exec>{state, handle, name}, results_{results} {}
+  many_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char* label,
+                 std::type_identity<Composite>, std::int64_t results, bool has_first)
+      : nccl_step<Exec>{state, handle, name}, results_{results} {
+    this->compare(detail::rank_call_of_many<Composite>(name, label, has_first, results));
+  }
 
   void check_alone() const {}
 

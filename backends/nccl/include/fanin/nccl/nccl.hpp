@@ -41,6 +41,10 @@ struct nccl_options {
   /// Where ranks reach each other's memory, a call is one launch, whose last block waits for the others' parts.
   /// Otherwise, and where this is false, NCCL's own kernels stand between a launch for the part and one that joins.
   bool one_launch = true;
+  /// Ranks compare a hash of what they call (label, reducers and form) before each call, and throw state_error where it
+  /// differs, instead of waiting or giving something wrong. The host waits for it, and with it for earlier calls that
+  /// go by NCCL's kernels; a stream that is being captured is refused (state_error). To find a mistake, not to keep.
+  bool check_calls = false;
 
   friend bool operator==(const nccl_options&, const nccl_options&) = default;
 };

@@ -18,6 +18,7 @@
 #include <fanin/detail/array.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/ranks.hpp>
+#include <fanin/detail/ranks_call.hpp>
 #include <fanin/detail/ranks_data.hpp>
 #include <fanin/detail/ranks_many.hpp>
 #include <fanin/error.hpp>
@@ -65,8 +66,11 @@ class call_over_nccl : nccl_step<Exec> {
   using result_type = typename Composite::result_type;
   using handle_type = typename backend<Exec>::handle_type;
 
-  call_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char*, const Composite& c, bool)
-      : nccl_step<Exec>{state, handle, name}, composite_{c} {}
+  call_over_nccl(nccl_state& state, const handle_type& handle, const char* name, const char* label, const Composite& c,
+                 bool has_first)
+      : nccl_step<Exec>{state, handle, name}, composite_{c} {
+    this->compare(detail::rank_call_of<Composite>(name, label, has_first));
+  }
 
   template <class Part>
   result_type now(const Part& part) const {

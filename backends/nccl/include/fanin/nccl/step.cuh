@@ -8,10 +8,13 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fanin/cuda/error.hpp>
 #include <fanin/cuda/session.hpp>
+#include <fanin/detail/ranks_call.hpp>
+#include <fanin/error.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/nccl/exchange.hpp>
 #include <fanin/nccl/join.cuh>
@@ -54,6 +57,18 @@ class nccl_step {
       : state_{state}, handle_{handle}, name_{name} {}
 
  protected:
+  /// Before all else, where the options say so.
+  void compare(const rank_call& call) const {
+    if (!detail::compares_calls(state_)) return;
+    if (backend<Exec>::is_capturing(handle_, name_)) {
+      throw state_error(std::string(name_) +
+                        " over NCCL's ranks: nccl_options::check_calls has the host wait for the other ranks in this "
+                        "call, and the object's stream is being captured into a graph; compare calls outside of the "
+                        "capture");
+    }
+    detail::compare_calls(state_, call);
+  }
+
   /// What a rank needs to take part, beside what its part does: a failure of that the others learn of.
   template <class Make>
   auto in_step(const Make& make) const {
