@@ -34,9 +34,8 @@ ALLOWED = {
     "get",
     # of CUDA and C
     "atomicAdd", "atomicExch", "cudaMemsetAsync", "atomic_fetch_add", "memcpy", "__ldcg",
-    # of strategies, bounds and a friend of data over ranks, which no other lookup finds
+    # of strategies and bounds
     "goes_through_slots", "is_persistent", "is_stream_ordered", "why_invalid", "to_index", "index_of_bounds",
-    "state_of",
 }  # fmt: skip
 
 PLACE = re.compile(r"(/[^\s:<>,]+):(\d+):(\d+)|line:(\d+):(\d+)|col:(\d+)")

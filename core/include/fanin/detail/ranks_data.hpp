@@ -170,10 +170,9 @@ class ranks_data {
   const std::exception_ptr& refusal() const noexcept { return refusal_; }
   /// The index of the first of them, where it was given.
   std::optional<std::int64_t> first() const noexcept { return first_; }
+  state_type& state() const noexcept { return *state_; }
 
  private:
-  friend state_type& state_of(const ranks_data& data) noexcept { return *data.state_; }
-
   state_type* state_;
   X elements_{};
   std::optional<std::int64_t> first_;
@@ -206,8 +205,8 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
                          const Run& run, const F& f, const std::tuple<const ranks_data<Way, X>&, const Y&...>& all,
                          const Reducer&... reducers) {
   const auto over_all = [&](const auto& data, const auto&... others) {
-    typename Way::state_type& state = state_of(data);
-    if (!((&state_of(others) == &state) && ...)) {
+    typename Way::state_type& state = data.state();
+    if (!((&others.state() == &state) && ...)) {
       throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
     }
     std::optional<std::int64_t> first = data.first();
@@ -245,7 +244,7 @@ auto reduce_over_ranks(const char* name, const char* label, const typename backe
   if constexpr (strided_rank<X> == 1 && is_row_major<X> && !(sees_index<Reducer> || ...)) {
     const auto whole = detail::make_composite(reducers...);
     const typename Way::template call<Exec, std::remove_const_t<decltype(whole)>> call(
-        state_of(data), handle, name, label, whole, data.first().has_value());
+        data.state(), handle, name, label, whole, data.first().has_value());
     return run(call, part_of_data<Exec, element_t<X>>{handle, name, label, data.elements(), data.refusal()});
   } else {
     return detail::elements_over_ranks<Exec>(name, label, handle, run, itself{}, std::tie(data), reducers...);
