@@ -47,8 +47,9 @@ template <exact_element T, class Exec, class Run, class F, class Way, class X, c
 auto products_over_ranks(const char* name, Exec&& exec, const Run& run, const F& f, const ranks_data<Way, X>& xs,
                          const ranks_data<Way, Y>&... ys) {
   using object = typename Way::template checked<std::remove_cvref_t<Exec>>;
+  const exact_product_sum<T> sum;
   return detail::elements_over_ranks<object>(name, nullptr, detail::handle_of(std::forward<Exec>(exec)), run, f,
-                                             std::tie(xs, ys...), exact_product_sum<T>{});
+                                             std::tuple<const exact_product_sum<T>&>(sum), xs, ys...);
 }
 
 }  // namespace detail

@@ -200,41 +200,33 @@ template <class Way, class X>
 inline constexpr bool is_ranks_data<ranks_data<Way, X>> = true;
 
 /// A call over data of ranks, of which f takes the elements at one index: run(call, this rank's part).
-template <class Exec, class Run, class F, class Way, class X, class... Y, class... Reducer>
+template <class Exec, class Run, class F, class... Reducer, class Way, class X, class... Y>
 auto elements_over_ranks(const char* name, const char* label, const typename backend<Exec>::handle_type& handle,
-                         const Run& run, const F& f, const std::tuple<const ranks_data<Way, X>&, const Y&...>& all,
-                         const Reducer&... reducers) {
-  const auto over_all = [&](const auto& data, const auto&... others) {
-    typename Way::state_type& state = data.state();
-    if (!((&others.state() == &state) && ...)) {
-      throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
-    }
-    std::optional<std::int64_t> first = data.first();
-    ((first = first ? first : others.first()), ...);
-    const auto is_other = [&](const auto& one) { return one.first() && one.first() != first; };
-    const bool first_differs = (is_other(data) || ... || is_other(others));
-    std::exception_ptr refusal = data.refusal();
-    ((refusal = refusal != nullptr ? refusal : others.refusal()), ...);
-    const auto whole = detail::make_composite(reducers...);
-    using composite_type = std::remove_const_t<decltype(whole)>;
-    static_assert(!tells_any_place<typename composite_type::plain_type> || common_rank<X, Y...> < 2,
-                  "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
-                  "first, last)");
-    const typename Way::template call<Exec, composite_type> call(state, handle, name, label, whole, first.has_value());
-    if constexpr ((sees_index<Reducer> || ...)) {
-      first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);
-    }
-    using part = part_of_elements<Exec, F, X, std::remove_cvref_t<decltype(others.elements())>...>;
-    return run(call, part{handle,
-                          name,
-                          label,
-                          f,
-                          {data.elements(), others.elements()...},
-                          first.value_or(0),
-                          first_differs,
-                          refusal});
-  };
-  return std::apply(over_all, all);
+                         const Run& run, const F& f, const std::tuple<const Reducer&...>& reducers,
+                         const ranks_data<Way, X>& data, const ranks_data<Way, Y>&... others) {
+  typename Way::state_type& state = data.state();
+  if (!((&others.state() == &state) && ...)) {
+    throw invalid_argument(std::string(name) + ": the arrays go over different communicators");
+  }
+  std::optional<std::int64_t> first = data.first();
+  ((first = first ? first : others.first()), ...);
+  const auto is_other = [&](const auto& one) { return one.first() && one.first() != first; };
+  const bool first_differs = (is_other(data) || ... || is_other(others));
+  std::exception_ptr refusal = data.refusal();
+  ((refusal = refusal != nullptr ? refusal : others.refusal()), ...);
+  const auto whole = std::apply([](const Reducer&... each) { return detail::make_composite(each...); }, reducers);
+  using composite_type = std::remove_const_t<decltype(whole)>;
+  static_assert(!tells_any_place<typename composite_type::plain_type> || common_rank<X, Y...> < 2,
+                "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
+                "first, last)");
+  const typename Way::template call<Exec, composite_type> call(state, handle, name, label, whole, first.has_value());
+  if constexpr ((sees_index<Reducer> || ...)) {
+    first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);
+  }
+  return run(
+      call,
+      part_of_elements<Exec, F, X, Y...>{
+          handle, name, label, f, {data.elements(), others.elements()...}, first.value_or(0), first_differs, refusal});
 }
 
 /// The same of one array's elements.
@@ -247,7 +239,7 @@ auto reduce_over_ranks(const char* name, const char* label, const typename backe
         data.state(), handle, name, label, whole, data.first().has_value());
     return run(call, part_of_data<Exec, element_t<X>>{handle, name, label, data.elements(), data.refusal()});
   } else {
-    return detail::elements_over_ranks<Exec>(name, label, handle, run, itself{}, std::tie(data), reducers...);
+    return detail::elements_over_ranks<Exec>(name, label, handle, run, itself{}, std::tie(reducers...), data);
   }
 }
 
@@ -267,8 +259,8 @@ auto transform_over_ranks(const char* name, const char* label, Exec&& exec, cons
   if constexpr ((!array<Argument> && ...)) {
     return [&]<std::size_t... X, std::size_t... R>(std::index_sequence<X...>, std::index_sequence<R...>) {
       return detail::elements_over_ranks<object>(name, label, detail::handle_of(std::forward<Exec>(exec)), run,
-                                                 std::get<arrays>(all), std::tie(std::get<X>(all)...),
-                                                 std::get<arrays + 1 + R>(all)...);
+                                                 std::get<arrays>(all), std::tie(std::get<arrays + 1 + R>(all)...),
+                                                 std::get<X>(all)...);
     }(std::make_index_sequence<arrays>{}, std::make_index_sequence<sizeof...(Argument) - arrays - 1>{});
   }
 }
