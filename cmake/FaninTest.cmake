@@ -18,7 +18,7 @@
 #       nvcc's units are only compiled. Their names at namespace scope are one program's, and a main() has a return.
 #
 #   fanin_optimise_less(<target>...)
-#       Of a folder at -O3: programs in whose own code no loop is vectorised, at -O1 in Release.
+#       Of a folder at -O3: programs in whose own code no loop is vectorised, at -Og in Release.
 #
 #   fanin_compile_on_its_own(<target>...)
 #       Programs with flags of their own, for which GoogleTest was not precompiled.
@@ -105,7 +105,7 @@ endfunction()
 
 function(fanin_optimise_less)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>")
+    target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Og>")
   endforeach()
 endfunction()
 

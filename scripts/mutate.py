@@ -91,7 +91,7 @@ def build(work, group, log, jobs):
     """Configures and builds the group's programs; says what it took."""
     tree, binary = work / "tree", work / "build"
     flags = f'-w -include "{work / "mutants.hpp"}"'
-    options = [f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DFANIN_WARNINGS_AS_ERRORS=OFF",
+    options = [f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-Og -DNDEBUG", "-DFANIN_WARNINGS_AS_ERRORS=OFF",
                "-DFANIN_ENABLE_KOKKOS=OFF", "-DFANIN_ENABLE_PERF=OFF", "-DFANIN_ENABLE_EXAMPLES=OFF",
                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",  # the header of mutations comes before them
                "-DFANIN_INSTALL=OFF", f"-DFANIN_DEPS_DIR={work.parent.parent / '_deps'}"]
