@@ -191,7 +191,13 @@ macro(fanin_add_kokkos)
   # Kokkos takes its C++ standard from this variable.
   set(CMAKE_CXX_STANDARD 20)
   set(CMAKE_CXX_EXTENSIONS OFF)
+  # Beside tests under sanitizers, which are not optimised either.
+  set(fanin_kept_flags "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+  if(FANIN_SANITIZE)
+    string(REPLACE "-Og" "-O0" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+  endif()
   add_subdirectory("${fanin_kokkos_source_dir}" "${PROJECT_BINARY_DIR}/kokkos" SYSTEM)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "${fanin_kept_flags}")
   unset(CMAKE_CXX_STANDARD)
   unset(CMAKE_CXX_EXTENSIONS)
   foreach(target IN ITEMS kokkoscore kokkoscontainers kokkossimd)
