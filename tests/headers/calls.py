@@ -29,14 +29,8 @@ UNITS = (
     ),
 )
 
-# Of these an application has none of its own types among the arguments, but for std::get's tuples: docs/contract.md.
-ALLOWED = {
-    "get",
-    # of CUDA and C
-    "atomicAdd", "atomicExch", "cudaMemsetAsync", "atomic_fetch_add", "memcpy", "__ldcg",
-    # of strategies and bounds
-    "goes_through_slots", "is_persistent", "is_stream_ordered", "why_invalid", "to_index", "index_of_bounds",
-}  # fmt: skip
+# Of CUDA, of types of its own and built-in ones; and get of a tuple: docs/contract.md.
+ALLOWED = {"get", "atomicAdd", "atomicExch", "cudaMemsetAsync", "__ldcg"}
 
 PLACE = re.compile(r"(/[^\s:<>,]+):(\d+):(\d+)|line:(\d+):(\d+)|col:(\d+)")
 CALL = re.compile(r"\(ADL\) = '([^']*)'")

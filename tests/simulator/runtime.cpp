@@ -51,6 +51,10 @@ struct recording {
   static inline unsigned long long made = 0;
 };
 
+/// The last one that began so, while it goes on: a thread may ask no stream then, unless it says that it may.
+std::weak_ptr<recording> captured_globally;
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
 }  // namespace
 
 struct CUgraph_st {
@@ -140,6 +144,7 @@ const char* cudaGetErrorName(cudaError_t code) {
     case cudaSuccess: return "cudaSuccess";
     case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
     case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
@@ -248,9 +253,13 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     stream->captures->is_valid = false;
     return answer(cudaErrorInvalidValue);
   }
+  if (const auto others = captured_globally.lock(); others != nullptr && capture_mode != cudaStreamCaptureModeRelaxed) {
+    others->is_valid = false;
+    return answer(cudaErrorStreamCaptureUnsupported);
+  }
   const bool done = simulator::is_finished(stream->queue);
   if (simulator::has_failed()) return of_device();
-  return done ? cudaSuccess : cudaErrorNotReady;
+  return done ? cudaSuccess : answer(cudaErrorNotReady);
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = new CUevent_st{};
@@ -275,16 +284,21 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   *status = stream->captures == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
+  return cudaSuccess;
+}
 
 // --- Graphs
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   stream->captures = std::make_shared<recording>();
+  if (mode == cudaStreamCaptureModeGlobal) captured_globally = stream->captures;
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const auto captured = std::exchange(stream->captures, nullptr);
+  if (captured == captured_globally.lock()) captured_globally.reset();
   *graph = captured->is_valid ? new CUgraph_st{captured} : nullptr;
   return answer(captured->is_valid ? cudaSuccess : cudaErrorInvalidValue);
 }

@@ -41,9 +41,10 @@ class compared_calls {
                        "cudaMemcpyAsync");
   }
   bool is_told() const {
+    const bool was_clear = cudaPeekAtLastError() == cudaSuccess;
     const cudaError_t code = cudaStreamQuery(stream_);
     if (code == cudaErrorNotReady) {
-      static_cast<void>(cudaGetLastError());  // it is none
+      if (was_clear) static_cast<void>(cudaGetLastError());  // it is none
       return false;
     }
     check_cuda_of_nccl(code, "cudaStreamQuery");

@@ -45,6 +45,18 @@ class on_device {
   int before_;
 };
 
+/// Lets this thread do what CUDA forbids by default while any stream captures, and what concerns none that does.
+class while_others_capture {
+ public:
+  while_others_capture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  while_others_capture(const while_others_capture&) = delete;
+  while_others_capture& operator=(const while_others_capture&) = delete;
+  ~while_others_capture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 }  // namespace
 
 class nccl_state : public std::enable_shared_from_this<nccl_state> {
@@ -132,6 +144,7 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
     require(call.name);
     require_in_step(call.name);
     const on_device here(device);
+    const while_others_capture allowed;
     const std::uint64_t hash = hash_of(call);
     try {
       compared_->tell(hash, [&](const void* own, void* all, std::size_t bytes, cudaStream_t stream) {
@@ -197,10 +210,10 @@ class nccl_state : public std::enable_shared_from_this<nccl_state> {
   void give_up() noexcept {
     if (std::exchange(is_given_up_, true)) return;
     const on_device here(device);  // any thread may wait for a result
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
-    const bool is_told = peers_ == nullptr || peers_->stop();
-    static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+    const bool is_told = [&] {
+      const while_others_capture allowed;
+      return peers_ == nullptr || peers_->stop();
+    }();
     if (is_told) static_cast<void>(ncclCommAbort(comm));  // with which memory goes that kernels look at
   }
   void release() noexcept {

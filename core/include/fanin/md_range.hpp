@@ -95,7 +95,7 @@ namespace detail {
 /// A bound or extent, of any integer type.
 struct md_bound {
   template <index_value T>
-  md_bound(T given) : value{to_index(given)} {}
+  md_bound(T given) : value{detail::to_index(given)} {}
   std::int64_t value;
 };
 
@@ -108,7 +108,7 @@ md_index<Rank> index_of_bounds(const md_bound (&bounds)[Rank]) {
 template <index_value T, std::size_t Rank>
 md_index<Rank> index_of_bounds(const std::array<T, Rank>& bounds) {
   md_index<Rank> index{};
-  for (std::size_t d = 0; d < Rank; ++d) index[d] = to_index(bounds[d]);
+  for (std::size_t d = 0; d < Rank; ++d) index[d] = detail::to_index(bounds[d]);
   return index;
 }
 template <std::size_t Rank>
@@ -117,7 +117,7 @@ md_index<Rank> index_of_bounds(const md_index<Rank>& bounds) {
 }
 /// Bounds that have a type, for braces have none.
 template <class T>
-concept md_bounds = requires(const T& bounds) { index_of_bounds(bounds); };
+concept md_bounds = requires(const T& bounds) { detail::index_of_bounds(bounds); };
 
 template <class Exec, std::size_t Rank, iterate Order, class... How>
 using md_range_on_t =

@@ -25,6 +25,7 @@ enum cudaError_t {
   cudaErrorInvalidValue,
   cudaErrorMemoryAllocation,
   cudaErrorNotReady,
+  cudaErrorStreamCaptureUnsupported,
   cudaErrorNoDevice,
   cudaErrorInsufficientDriver,
   cudaErrorNoKernelImageForDevice,

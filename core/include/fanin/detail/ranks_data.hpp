@@ -216,9 +216,10 @@ auto elements_over_ranks(const char* name, const char* label, const typename bac
   ((refusal = refusal != nullptr ? refusal : others.refusal()), ...);
   const auto whole = std::apply([](const Reducer&... each) { return detail::make_composite(each...); }, reducers);
   using composite_type = std::remove_const_t<decltype(whole)>;
-  static_assert(!tells_any_place<typename composite_type::plain_type> || common_rank<X, Y...> < 2,
-                "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
-                "first, last)");
+  static_assert(
+      !tells_any_place<typename composite_type::plain_type> || strided_rank<X> < 2 || ((strided_rank<Y> < 2) || ...),
+      "fanin: over ranks reducers that tell a place go over arrays of one dimension, and over range(exec, "
+      "first, last)");
   const typename Way::template call<Exec, composite_type> call(state, handle, name, label, whole, first.has_value());
   if constexpr ((sees_index<Reducer> || ...)) {
     first = Way::first_of(state, name, static_cast<std::int64_t>(data.elements().size()), first);

@@ -38,12 +38,12 @@ __device__ void load_from_other_block(T& to, const T* from) {
     unit all[units];
 #pragma unroll
     for (int k = 0; k < units; ++k) all[k] = __ldcg(source + k);
-    memcpy(&to, all, sizeof(T));
+    ::memcpy(&to, all, sizeof(T));
   } else {
     auto* const bytes = reinterpret_cast<unsigned char*>(&to);
     for (int k = 0; k < units; ++k) {
       const unit one = __ldcg(source + k);
-      memcpy(bytes + k * static_cast<int>(sizeof(unit)), &one, sizeof(unit));
+      ::memcpy(bytes + k * static_cast<int>(sizeof(unit)), &one, sizeof(unit));
     }
   }
 }

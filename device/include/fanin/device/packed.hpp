@@ -20,7 +20,7 @@ template <class T>
 FANIN_FUNCTION constexpr word_of_signedness<T> add_packed(const T* values, word_of_signedness<T> total) {
 #if defined(__CUDA_ARCH__)
   word_of_signedness<T> packed = 0;
-  memcpy(&packed, values, sizeof(packed));
+  ::memcpy(&packed, values, sizeof(packed));
   constexpr word_of_signedness<T> ones = 0x01010101;
   if constexpr (sizeof(T) == 1) {
     return __dp4a(packed, ones, total);

@@ -27,11 +27,11 @@ template <class T>
 __device__ T shuffle_down(const T& value, unsigned delta) {
   constexpr int words = (sizeof(T) + 3) / 4;
   std::uint32_t word[words] = {};
-  memcpy(word, &value, sizeof(T));
+  ::memcpy(word, &value, sizeof(T));
 #pragma unroll
   for (int k = 0; k < words; ++k) word[k] = __shfl_down_sync(all_lanes, word[k], delta);
   T moved;
-  memcpy(&moved, word, sizeof(T));
+  ::memcpy(&moved, word, sizeof(T));
   return moved;
 }
 

@@ -302,7 +302,7 @@ struct finished_by : Strategy {
 template <class... Strategy>
 struct cuda_strategy_list {
   static constexpr int size = sizeof...(Strategy);
-  static_assert(((why_invalid(Strategy::recipe) == nullptr) && ...), "fanin: a strategy's recipe is illegal");
+  static_assert(((fanin::why_invalid(Strategy::recipe) == nullptr) && ...), "fanin: a strategy's recipe is illegal");
   template <class Visit>
   static void for_each(Visit&& visit) {
     (visit(Strategy{}), ...);

@@ -29,7 +29,7 @@ constexpr void check_reducers() {
   if constexpr (Composite::is_finished) {
     check_device_functor<typename Composite::finish_type>();
     static_assert(
-        is_stream_ordered(Strategy::recipe),
+        fanin::is_stream_ordered(Strategy::recipe),
         "fanin: this strategy finishes on the host, and finished(g, reducers...), as places in an md_range, is for the "
         "device: use a "
         "strategy with another grid stage (cuda_strategy::finished_by)");
@@ -59,12 +59,12 @@ template <class Strategy, class Source, class Composite>
 void reduce_ordered(const cuda_handle& handle, const char* label, typename Composite::result_type* out,
                     const Source& source, const Composite& c) {
   static_assert(
-      is_stream_ordered(Strategy::recipe),
+      fanin::is_stream_ordered(Strategy::recipe),
       "fanin: this strategy finishes on the host, so that its result cannot be written in the stream's order: "
       "use a strategy with another grid stage for the _into forms (cuda_strategy::finished_by)");
   check_reducers<Strategy, Composite>();
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_reduce_into");
-  if constexpr (is_stream_ordered(Strategy::recipe)) {
+  if constexpr (fanin::is_stream_ordered(Strategy::recipe)) {
     grid_stage_of<Strategy, Composite>::enqueue(session, handle.tuning, source, c, {out, {}});
   }
 }
@@ -74,13 +74,13 @@ template <class Strategy, class Source, class Composite>
 pending<typename Composite::result_type> reduce_pending(const cuda_handle& handle, const char* label,
                                                         const Source& source, const Composite& c) {
   using result_type = typename Composite::result_type;
-  static_assert(is_stream_ordered(Strategy::recipe),
+  static_assert(fanin::is_stream_ordered(Strategy::recipe),
                 "fanin: this strategy finishes on the host, so that its result cannot be got later: use a strategy "
                 "with another grid stage for the _async forms (cuda_strategy::finished_by)");
   check_reducers<Strategy, Composite>();
   cuda_session session(handle, label, cuda_session::mode::blocking, "fanin::parallel_reduce_async");
   cuda_pending made = session.pending_mailbox(mailbox_words(sizeof(result_type)));
-  if constexpr (is_stream_ordered(Strategy::recipe)) {
+  if constexpr (fanin::is_stream_ordered(Strategy::recipe)) {
     grid_stage_of<Strategy, Composite>::enqueue(session, handle.tuning, source, c, {nullptr, made.mailbox});
   }
   return pending<result_type>(std::move(made.slot));

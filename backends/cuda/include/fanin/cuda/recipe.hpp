@@ -217,7 +217,7 @@ concept cuda_strategy_tag = requires {
   S::name;
   S::purpose;
   S::source;
-  requires why_invalid(S::recipe) == nullptr;
+  requires fanin::why_invalid(S::recipe) == nullptr;
 };
 
 }  // namespace fanin

@@ -25,7 +25,7 @@ inline constexpr bool is_whole<exact_limbs<Limbs, HoldsAll>> = true;
 template <class T, int Words>
 __device__ void settled_words(const T& value, std::uint32_t (&word)[Words]) {
   static_assert(sizeof(T) <= sizeof word);
-  memcpy(word, &value, sizeof(T));
+  ::memcpy(word, &value, sizeof(T));
   if constexpr (!is_whole<T>) {
 #pragma unroll
     for (std::uint32_t& one : word) one = settled_in_first_lane(one);

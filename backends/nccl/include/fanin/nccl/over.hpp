@@ -257,10 +257,11 @@ struct over_nccl {
 ///
 /// All of it is in the order of the object's stream: one launch where ranks reach each other's memory
 /// (nccl::is_one_launch()), elsewhere the part, NCCL's exchange, and a small kernel that joins what came and makes the
-/// result. The _into form waits for nothing and may be captured into a graph, which all ranks launch; a replay
-/// exchanges anew, and must not run while other calls over the communicator do. The blocking and the _async form are
-/// refused on a stream that is being captured, on all ranks or the others wait. Objects with streams of their own take
-/// turns. A host waits no longer than nccl_options::patience says, nor does a call of one launch.
+/// result. The _into form waits for nothing (unless calls are compared: nccl_options::check_calls) and may be captured
+/// into a graph, which all ranks launch; a replay exchanges anew, and must not run while other calls over the
+/// communicator do. The blocking and the _async form are refused on a stream that is being captured, on all ranks or
+/// the others wait. Objects with streams of their own take turns. A host waits no longer than nccl_options::patience
+/// says, nor does a call of one launch.
 ///
 /// Accumulators are joined in the order of the ranks: the same bits from run to run for the same number of ranks and
 /// parts, on all ranks. By NCCL's kernels, exact sums alone travel as words that NCCL adds up; in one launch as between

@@ -35,16 +35,16 @@ struct sent_accumulator {
   __device__ static int put(const accumulator& value, std::uint32_t* words) {
     std::uint32_t settled[most_words] = {};
     detail::settled_words(value, settled);
-    memcpy(words, settled, sizeof(settled));
+    ::memcpy(words, settled, sizeof(settled));
     return most_words;
   }
   __device__ static joined_type nothing(const R& r) { return r.identity(); }
   __device__ static int take(const R& r, joined_type& into, const std::uint32_t* words, bool is_first) {
     if (is_first) {
-      memcpy(static_cast<void*>(&into), words, sizeof(accumulator));
+      ::memcpy(static_cast<void*>(&into), words, sizeof(accumulator));
     } else {
       accumulator other = into;
-      memcpy(static_cast<void*>(&other), words, sizeof(accumulator));
+      ::memcpy(static_cast<void*>(&other), words, sizeof(accumulator));
       r.join(into, other);
     }
     return most_words;

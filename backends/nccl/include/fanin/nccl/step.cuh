@@ -60,7 +60,7 @@ class nccl_step {
   /// Before all else, where the options say so.
   void compare(const rank_call& call) const {
     if (!detail::compares_calls(state_)) return;
-    if (backend<Exec>::is_capturing(handle_, name_)) {
+    if (in_step([&] { return backend<Exec>::is_capturing(handle_, name_); })) {
       throw state_error(std::string(name_) +
                         " over NCCL's ranks: nccl_options::check_calls has the host wait for the other ranks in this "
                         "call, and the object's stream is being captured into a graph; compare calls outside of the "

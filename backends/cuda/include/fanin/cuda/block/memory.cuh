@@ -83,8 +83,9 @@ template <class Strategy, class Composite>
 struct block_memory {
   using accumulator = typename Composite::accumulator_type;
   static constexpr cuda_recipe recipe = Strategy::recipe;
-  static constexpr bool combines_by_shuffle = recipe.block == cuda_stage::block::warp_shuffle &&
-                                              !goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
+  static constexpr bool combines_by_shuffle =
+      recipe.block == cuda_stage::block::warp_shuffle &&
+      !fanin::goes_through_slots(recipe, largest_travelling<Strategy, Composite>);
   /// Where values do not stay in the spill, all of an accumulator is combined as well.
   static constexpr std::size_t bytes_of_warp =
       detail::largest({detail::largest_of_warps(static_cast<const Composite*>(nullptr), combines_by_shuffle),

@@ -85,7 +85,7 @@ struct last_block : delivering_stage<last_block<Strategy, Composite>, Composite>
       auto* const partials = detail::partials_in<accumulator>(work.memory);
       if (!detail::is_last_block(partial.value, self, partials, work.memory.counter, partial.block.of_grid_stage))
         return;
-      const unsigned threads = goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
+      const unsigned threads = fanin::goes_through_slots(Strategy::recipe, partial.largest) ? warp_size : blockDim.x;
       detail::gather_partials(partial.c, partial.value, partials, self.count, threads);
       detail::combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value,
                                                                                   partial.memory, threads);

@@ -86,7 +86,7 @@ __device__ bool take_partial(T& value, const tagged_unit* from, std::uint32_t la
     word[3 * k + 1] = unit[k].payload[1];
     word[3 * k + 2] = unit[k].payload[2];
   }
-  memcpy(&value, word, sizeof(T));
+  ::memcpy(&value, word, sizeof(T));
   return there;
 }
 

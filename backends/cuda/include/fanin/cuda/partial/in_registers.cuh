@@ -101,7 +101,7 @@ struct partial_in_registers : block_task<Strategy, Composite> {
         fanin::detail::gather<Strategy>(source, c, value, chunks, block, shared);
       }
       if constexpr (is_alone<Strategy> && Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
-                    !goes_through_slots(Strategy::recipe, task::largest)) {
+                    !fanin::goes_through_slots(Strategy::recipe, task::largest)) {
         detail::combine_by_warp_shuffle<true>(c, value,
                                               static_cast<accumulator*>(memory));  // the memory is nobody's after that
       } else {

@@ -66,7 +66,7 @@ struct partial_in_spill : block_task<Strategy, Composite> {
       Composite::template gathering_at<K>::join_spills(reducer, get<K>(*spill), of_another, self.count - 1, threadIdx.x,
                                                        blockDim.x);
     } else {
-      const unsigned threads = goes_through_slots(Strategy::recipe, task::largest) ? warp_size : blockDim.x;
+      const unsigned threads = fanin::goes_through_slots(Strategy::recipe, task::largest) ? warp_size : blockDim.x;
       reducer_accumulator_t<typename Composite::template reducer_type<K>> value = reducer.identity();
       if (threadIdx.x < threads) {
         for (unsigned k = threadIdx.x; k < self.count; k += threads) {

@@ -63,7 +63,7 @@ inline constexpr std::size_t largest_travelling =
 /// parcels. They stand in what is asked for at launch, behind what the stages need.
 template <class Strategy, class Composite>
 inline constexpr bool splits_spill =
-    Composite::has_any_spill && Composite::splits_any_spill && is_persistent(Strategy::recipe) &&
+    Composite::has_any_spill && Composite::splits_any_spill && fanin::is_persistent(Strategy::recipe) &&
     Strategy::recipe.block != cuda_stage::block::none && !hands_over_parcels<Strategy, Composite>;
 
 /// What the stages need of the memory that is asked for at launch.
@@ -108,7 +108,7 @@ template <class Strategy, class Composite>
 inline constexpr bool is_watched =
     hands_over_parcels<Strategy, Composite> ||
     (Strategy::recipe.grid == cuda_stage::grid::watching_block && !finishes_in_spill<Strategy, Composite> &&
-     !goes_through_slots(Strategy::recipe, largest_travelling<Strategy, Composite>));
+     !fanin::goes_through_slots(Strategy::recipe, largest_travelling<Strategy, Composite>));
 
 /// What a block hands over.
 template <class Strategy, class Composite>

@@ -115,7 +115,7 @@ cuda_plan plan_by_block(const cuda_session& session, const cuda_tuning& tuning, 
   plan.kernel = kernel;
   detail::plan_block<strategy, one>(plan.launch, {}, 1, session.multiprocessors());
   plan.launch.strategy = name;
-  if (!goes_through_slots(strategy::recipe, largest_travelling<strategy, one>)) {
+  if (!fanin::goes_through_slots(strategy::recipe, largest_travelling<strategy, one>)) {
     const std::uint64_t threads = std::bit_ceil(static_cast<std::uint64_t>(count / 4 + 1));
     plan.launch.block_size = static_cast<int>(std::clamp<std::uint64_t>(threads, 64, most_threads));
   }

@@ -148,7 +148,7 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
     const bool has_head = has_segment && count > 0;
     const std::uint32_t with_head = lanes_where(has_head);
     if (has_head) {
-      atomic_fetch_add(heads[begin / lanes], std::uint32_t{1} << begin % lanes);
+      fanin::atomic_fetch_add(heads[begin / lanes], std::uint32_t{1} << begin % lanes);
       lane_of[lanes_before(with_head)] = static_cast<std::uint8_t>(lane);
     }
     __syncwarp();
