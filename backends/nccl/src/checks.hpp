@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include <fanin/error.hpp>
+#include <fanin/cuda/error.hpp>
 #include <fanin/nccl/nccl.hpp>
 
 /// What NCCL and CUDA say, as exceptions.
@@ -24,7 +24,7 @@ inline void check_nccl(ncclResult_t code, const char* function, ncclComm_t comm 
 inline void check_cuda_of_nccl(cudaError_t code, const char* function) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // it is thrown
-  throw error(std::string("fanin::nccl: ") + function + ": " + cudaGetErrorString(code));
+  throw cuda_error(code, std::string("fanin::nccl: ") + function + ": " + cudaGetErrorString(code));
 }
 
 }  // namespace fanin::detail

@@ -10,9 +10,9 @@
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_places.hpp>
+#include <fanin/detail/over_arrays.hpp>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/detail/strided.hpp>
-#include <fanin/reduce.hpp>
 
 /// Which functors a CUDA compiler takes, or refuses without saying why, and a device cannot call.
 namespace fanin::detail {

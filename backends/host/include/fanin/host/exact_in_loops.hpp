@@ -11,12 +11,12 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/exact_parts.hpp>
 #include <fanin/detail/exact_waiting.hpp>
+#include <fanin/detail/over_arrays.hpp>
 #include <fanin/exact_accumulator.hpp>
 #include <fanin/gathering.hpp>
 #include <fanin/host/exact_loops.hpp>
 #include <fanin/host/in_loops.hpp>
 #include <fanin/macros.hpp>
-#include <fanin/reduce.hpp>
 
 namespace fanin {
 

@@ -12,13 +12,13 @@
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/over_arrays.hpp>
 #include <fanin/host/as_written.hpp>
 #include <fanin/host/exact_in_loops.hpp>
 #include <fanin/host/gather.hpp>
 #include <fanin/host/in_loops.hpp>
 #include <fanin/host/loops.hpp>
 #include <fanin/macros.hpp>
-#include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
 #include <fanin/tuple.hpp>
 

@@ -63,8 +63,9 @@ class nccl_state;
 ///
 /// Calls over it are collective: all ranks make the same calls, with the same reducers, in the same order, together
 /// with whatever else goes over the ncclComm_t, as NCCL has it. Used by one thread at a time; made and destroyed while
-/// no stream of the device is being captured. Throws nccl_error for what NCCL says, at once or by its own looks for
-/// asynchronous errors, of which every wait asks. One that has been given up refuses every later call with state_error.
+/// no stream of the device is being captured. Throws cuda_error for what CUDA says, nccl_error for what NCCL does, at
+/// once or by its own looks for asynchronous errors, of which every wait asks. One that has been given up refuses every
+/// later call with state_error.
 class nccl {
  public:
   /// Borrows a communicator, which outlives this and all results that come later. Collective. Where it has to be given

@@ -11,10 +11,10 @@
 #include <fanin/batch.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/over_arrays.hpp>
 #include <fanin/detail/strided.hpp>
 #include <fanin/device/unfused.cuh>
 #include <fanin/macros.hpp>
-#include <fanin/reduce.hpp>
 #include <fanin/tuple.hpp>
 
 /// What a thread gathers from. A source has `count` elements and accumulate(composite, state, i) for 0 <= i < count;
