@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/exact_sum.hpp>
@@ -143,6 +144,99 @@ TYPED_TEST(segments, exact_sums_finished_with_their_number) {
   EXPECT_EQ(out.host(), (std::vector<double>{0, 0, 2, 0, 0, 0, 0, 7}));
 }
 
+/// As products with a sparse matrix: of arrays of which one says where to read in another.
+struct product_at {
+  const double* a;
+  const std::int32_t* column;
+  const double* x;
+  FANIN_FUNCTION double operator()(std::int64_t, std::int64_t k) const { return a[k] * x[column[k]]; }
+};
+
+template <class Exec>
+struct drawn_products {
+  static constexpr std::uint64_t columns = 1'000;
+
+  template <class At>
+  static auto drawn(Exec& exec, std::uint64_t count, const At& at) {
+    std::vector<std::decay_t<decltype(at(count))>> host;
+    for (std::uint64_t k = 0; k < count; ++k) host.push_back(at(k));
+    return placed<typename decltype(host)::value_type, Exec>(exec, host);
+  }
+
+  placed<double, Exec> a, x;
+  placed<std::int32_t, Exec> column;
+
+  drawn_products(Exec& exec, std::uint64_t count)
+      : a(drawn(exec, count, [](std::uint64_t k) { return static_cast<double>(mix(k)) * 0x1p-40; })),
+        x(drawn(exec, columns, [](std::uint64_t k) { return static_cast<double>(mix(k + 7)) * 0x1p-50; })),
+        column(drawn(exec, count, [](std::uint64_t k) { return static_cast<std::int32_t>(mix(~k) % columns); })) {}
+  product_at f() { return {a.data(), column.data(), x.data()}; }
+};
+
+/// Those that were made ready have the bits of those that were not, each time, also when only a copy is left.
+template <class Exec>
+void prepare_segments(Exec& exec, const std::vector<std::int64_t>& lengths) {
+  const std::vector<std::int32_t> host = offsets_of<std::int32_t>(lengths, 3);
+  placed<std::int32_t, Exec> offsets(exec, host);
+  drawn_products<Exec> products(exec, static_cast<std::uint64_t>(host.back()));
+  placed<double, Exec> out(exec, std::vector<double>(lengths.size(), -1));
+  const auto plain = fanin::segments(exec, offsets.span());
+  fanin::parallel_reduce_into(out.data(), plain, products.f(), fanin::sum<double>{});
+  const std::vector<double> expected = out.host();
+  const auto copy = [&] {
+    const auto ready = plain.prepared();
+    EXPECT_EQ(ready.results(), plain.results());
+    EXPECT_EQ(ready.offsets(), plain.offsets());
+    return ready;
+  }();
+  for (int round = 0; round < 3; ++round) {
+    placed<double, Exec> again(exec, std::vector<double>(lengths.size(), -1));
+    fanin::parallel_reduce_into(again.data(), copy, products.f(), fanin::sum<double>{});
+    EXPECT_EQ(again.host(), expected);
+  }
+  fanin::parallel_reduce_into("of one array", out.data(), plain, number_at{products.a.data()}, fanin::sum<double>{});
+  placed<double, Exec> again(exec, std::vector<double>(lengths.size(), -1));
+  fanin::parallel_reduce_async("of one array", again.data(), plain.prepared(), number_at{products.a.data()},
+                               fanin::sum<double>{})
+      .get();
+  EXPECT_EQ(again.host(), out.host());
+}
+
+TYPED_TEST(segments, prepared_ones_have_the_same_bits) {
+  prepare_segments(this->exec(), segment_lengths(false));
+  prepare_segments(this->exec(), segment_lengths(true));
+  prepare_segments(this->exec(), {});
+  prepare_segments(this->exec(), std::vector<std::int64_t>(5'000, 0));
+  std::vector<std::int64_t> many_long;  // more than several blocks share at a time
+  for (std::int64_t k = 0; k < 330; ++k) many_long.push_back(k % 3 == 0 ? 4'097 + 13 * k : k % 30 == 1 ? 9'000 : 513);
+  many_long.push_back(40'000);
+  prepare_segments(this->exec(), many_long);
+}
+
+TYPED_TEST(segments, prepared_ones_with_places_and_exact_sums) {
+  using exec_type = typename TypeParam::exec_type;
+  const std::vector<std::int64_t> lengths{0, 5'000, 129, 1, 513, 70'000, 0, 31};
+  const std::vector<std::int32_t> host = offsets_of<std::int32_t>(lengths, 0);
+  placed<std::int32_t, exec_type> offsets(this->exec(), host);
+  std::vector<double> numbers(static_cast<std::size_t>(host.back()), 1);
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    if (lengths[s] > 0) numbers[static_cast<std::size_t>(host[s] + lengths[s] / 2)] = 0x1p60;
+  }
+  placed<double, exec_type> x(this->exec(), numbers);
+  const auto ready = fanin::segments(this->exec(), offsets.span()).prepared();
+  placed<double, exec_type> out(this->exec(), std::vector<double>(lengths.size(), -1));
+  fanin::parallel_reduce_into(out.data(), ready, add_number_at{x.data()},
+                              fanin::finished(residual_of_row{}, fanin::exact_sum<double>{}));
+  using place = fanin::value_index<double>;
+  placed<place, exec_type> places(this->exec(), std::vector<place>(lengths.size()));
+  fanin::parallel_reduce_into(places.data(), ready, number_at{x.data()}, fanin::max_loc<double>{});
+  for (std::size_t s = 0; s < lengths.size(); ++s) {
+    const auto rest = static_cast<double>(lengths[s] - 1);
+    EXPECT_EQ(out.host()[s], lengths[s] == 0 ? static_cast<double>(s) : static_cast<double>(s) - (0x1p60 + rest));
+    EXPECT_EQ(places.host()[s].index, lengths[s] == 0 ? -1 : host[s] + lengths[s] / 2);
+  }
+}
+
 TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
   using exec_type = typename TypeParam::exec_type;
   const auto message_of = [&](const std::vector<std::int64_t>& host) {
@@ -150,6 +244,7 @@ TYPED_TEST(segments, wrong_offsets_are_told_or_give_something) {
     try {
       (void)fanin::segments(this->exec(), offsets.span()).checked();
     } catch (const fanin::invalid_argument& error) {
+      EXPECT_THROW((void)fanin::segments(this->exec(), offsets.span()).prepared(), fanin::invalid_argument);
       return std::string(error.what());
     }
     return std::string();

@@ -292,6 +292,117 @@ TEST(segments, a_block_each_waits_for_the_call_before) {
   }
 }
 
+/// By that kernel, of which the warps have so many segments at once that nobody listed, by so many blocks.
+template <class List, class All, class Composite>
+std::vector<double> reduce_by_list(const fanin::cuda& gpu, const void* kernel, const All& segments, const List& list,
+                                   const Composite& c, unsigned rows, unsigned unlisted) {
+  namespace detail = fanin::detail;
+  using functor = typename All::functor_type;
+  using accumulator = typename Composite::accumulator_type;
+  const detail::prepared_segments_functor<functor, std::int64_t, List> all{segments, list};
+  std::vector<double> out(static_cast<std::size_t>(all.results), -1);
+  std::vector<accumulator> partials(static_cast<std::size_t>(list.cut) + 1);
+  std::vector<unsigned> arrived(detail::workspace_memory::counters, 0);
+  const detail::results_in_order<double> put{out.data()};
+  const auto of_warps = static_cast<unsigned>((list.of_warps + 7) / 8);
+  const detail::prepared_share<accumulator> share{of_warps, rows, partials.data(), arrived.data()};
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = static_cast<unsigned>(list.of_blocks) + of_warps + unlisted;
+  config.blockDim.x = detail::threads_of_segments;
+  config.dynamicSmemBytes = detail::bytes_of_team<accumulator>;
+  config.stream = gpu.stream();
+  std::vector<void*> arguments{detail::argument(all), detail::argument(c), detail::argument(put),
+                               detail::argument(share)};
+  EXPECT_EQ(cudaLaunchKernelExC(&config, kernel, arguments.data()), cudaSuccess);
+  gpu.synchronize();
+  EXPECT_EQ(arrived, std::vector<unsigned>(arrived.size(), 0));
+  return out;
+}
+
+/// A list and each kernel that goes by one give the bits of two launches, whatever a list is made for: of a few
+/// segments, of short ones, of longer ones, and with some that one block has all pieces of.
+TEST(segments, prepared_ones_by_each_kernel) {
+  namespace detail = fanin::detail;
+  using composite = decltype(detail::make_axes_composite<detail::axes_of<2, 1>>(
+      detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{}));
+  using put = detail::results_in_order<double>;
+  using of_many = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list>;
+  using of_few = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list_of_few>;
+  using of_one = detail::prepared_segments_functor<number_at, std::int64_t, detail::prepared_list>;
+  std::vector<std::int64_t> lengths{4'097, 3,      20'000, 0,   16'384, 16'385, 900,   9'000, 1,      17,  33,
+                                    100,   129,    511,    512, 513,    1'024,  1'025, 4'095, 4'096,  128, 127,
+                                    3'600, 40'000, 0,      8,   9,      2'048,  256,   32,    20'000, 64,  65};
+  for (std::uint64_t k = 0; k < 60; ++k) lengths.push_back(static_cast<std::int64_t>(mix(k) % 40));
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 5);
+  std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k)) * 0x1p-40;
+  const auto n = static_cast<std::int64_t>(lengths.size());
+  const detail::segments_functor<number_of_several, std::int64_t> several{
+      offsets.data(), n, offsets.back(), {x.data() - 1, -1}};
+  const detail::segments_functor<number_at, std::int64_t> one{offsets.data(), n, offsets.back(), {x.data()}};
+  const composite c = detail::make_axes_composite<detail::axes_of<2, 1>>(detail::md_shape<1, fanin::iterate::right>{},
+                                                                         fanin::sum<double>{});
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const std::vector<double> expected = reduce_with_room_for(gpu, several, c, 1'000);
+  const std::vector<double> expected_of_one = reduce_with_room_for(gpu, one, c, 1'000);
+  for (const detail::prepared_kinds& kinds :
+       {detail::prepared_kinds{128, 512, 4'096}, detail::prepared_kinds{512, 512, 4'096},
+        detail::prepared_kinds{1'024, 1'024, 4'096}, detail::prepared_kinds{4'096, 4'096, 4'096},
+        detail::prepared_kinds{128, 1'024, 16'384}}) {
+    const detail::cuda_prepared_segments ready =
+        detail::list_segments<fanin::cuda>(fanin::backend<fanin::cuda>::handle(gpu), offsets.data(), n, kinds);
+    const detail::prepared_list& list = ready.view();
+    EXPECT_EQ(list.most_unlisted, kinds.most_unlisted);
+    for (const unsigned rows : {1U, 7U, 32U}) {
+      const detail::prepared_list_of_few few{list};
+      EXPECT_EQ(
+          reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<3, of_few, composite, put>),
+                         several, few, c, rows, 3),
+          expected);
+      EXPECT_EQ(
+          reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<4, of_many, composite, put>),
+                         several, list, c, rows, 1),
+          expected);
+      EXPECT_EQ(
+          reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<4, of_one, composite, put>), one,
+                         list, c, rows, 2),
+          expected_of_one);
+    }
+  }
+}
+
+/// Products behind the call that writes what they read, as early as they may start, and before one that reads theirs.
+TEST(segments, prepared_ones_wait_for_the_call_before) {
+  std::vector<std::int64_t> lengths{5'000, 700, 200, 0, 1};
+  for (std::int64_t k = 0; k < 45; ++k) lengths.push_back(k % 20);
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 0);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    simulator::schedule how(seed);
+    how.multiprocessors = 1;
+    simulator::begin(how);
+    const fanin::cuda gpu;
+    std::vector<double> written(static_cast<std::size_t>(offsets.back()));
+    std::vector<double> sums(lengths.size());
+    double all = 0;
+    const auto ready = fanin::segments(gpu, offsets).prepared();
+    const fanin::view<double, 1> backwards(written.data() + written.size() - 1, {offsets.back()}, {-1});
+    for (const double value : {1., 2.}) {
+      fanin::parallel_reduce_into(
+          backwards, fanin::rows(gpu, offsets.back(), 1), [value](std::int64_t, std::int64_t) { return value; },
+          fanin::sum<double>{});
+      fanin::parallel_reduce_into(sums, ready, number_of_several{written.data(), 0}, fanin::sum<double>{});
+      EXPECT_STREQ(gpu.last_launch().strategy, "prepared segments");
+      EXPECT_EQ(gpu.last_launch().launches, 1);
+      fanin::parallel_reduce_into(
+          &all, fanin::range(gpu, std::ssize(sums)), [from = sums.data()](std::int64_t s) { return from[s]; },
+          fanin::sum<double>{});
+    }
+    gpu.synchronize();
+    EXPECT_EQ(all, 2 * static_cast<double>(offsets.back())) << "seed " << seed;
+  }
+}
+
 /// One graph, instantiated twice, whose executions take turns with each other and with a call, and have other offsets
 /// and elements each time: which segments are listed for the second launch changes.
 TEST(segments, a_block_each_of_a_graph_instantiated_twice) {

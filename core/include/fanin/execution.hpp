@@ -28,6 +28,9 @@ namespace fanin {
 ///                                   functor as detail/axes_functor.hpp has them; in the object's order
 ///   reduce_many_async(handle, label, put, rows, composite)       the same -> pending<void>, of all of them: what of it
 ///                                   may fail or be refused before it runs does so in the call
+///   prepare_segments(handle, offsets, results)                   -> what calls over the same segments go by, copyable;
+///                                   rows have its view(), as detail/segments_functor.hpp says. Offsets have been
+///                                   checked. May block
 ///   reduce_runs(handle, label, put, runs, composite)             -> how many runs there are; blocks for that. Those
 ///                                   that fit go to put.keys and put.results, as detail/runs_functor.hpp has them
 ///   reduce_runs_async(handle, label, put, runs, composite)       the same -> pending<std::int64_t>, of that and of all

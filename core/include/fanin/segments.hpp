@@ -49,6 +49,9 @@ struct first_wrong_offset {
 
 }  // namespace detail
 
+template <class Exec, class Offset>
+class prepared_segments_policy;
+
 /// Segments of consecutive elements, with a result for each. Cheap to copy. Refers to the range's object and to the
 /// offsets, which must outlive it and the calls' work.
 template <class Exec, class Offset>
@@ -80,10 +83,47 @@ class segments_policy {
     throw invalid_argument(which + (std::is_signed_v<Offset> && wrong % 3 == 0 ? "negative" : "beyond 2^62"));
   }
 
+  /// The same, after that look and another one, for which it waits: for many calls over the same offsets, as products
+  /// with a sparse matrix in a solver are. Calls over what it gives have the same results, bit for bit, and on CUDA
+  /// take one launch that knows which segments are long (on other backends they are as they were). The offsets may not
+  /// change as long as it is used. Throws as checked() does, and where there is no memory: of the backend, up to 32
+  /// bytes for each segment of more than 128 elements and each 4096 elements of those.
+  prepared_segments_policy<Exec, Offset> prepared() const {
+    const segments_policy all = checked();
+    return {all, backend<Exec>::prepare_segments(handle_, offsets_, results_)};
+  }
+
  private:
   handle_type handle_;
   const Offset* offsets_;
   std::int64_t results_;
+};
+
+/// Segments that were made ready (segments_policy::prepared()). Cheap to copy; copies share what was made ready, which
+/// goes with the last of them: that waits for the object's work, as a buffer does. So one of them must outlive graphs
+/// that such calls were captured in.
+template <class Exec, class Offset>
+class prepared_segments_policy {
+  using ready_type = decltype(backend<Exec>::prepare_segments(
+      std::declval<const typename backend<Exec>::handle_type&>(), std::declval<const Offset*>(), std::int64_t{}));
+
+ public:
+  using execution_type = Exec;
+  using handle_type = typename backend<Exec>::handle_type;
+
+  prepared_segments_policy(const segments_policy<Exec, Offset>& all, ready_type ready)
+      : all_{all}, ready_{std::move(ready)} {}
+
+  handle_type handle() const noexcept { return all_.handle(); }
+  /// How many segments there are, and results.
+  std::int64_t results() const noexcept { return all_.results(); }
+  const Offset* offsets() const noexcept { return all_.offsets(); }
+
+ private:
+  friend struct detail::many_over<prepared_segments_policy>;
+
+  segments_policy<Exec, Offset> all_;
+  ready_type ready_;
 };
 
 /// A result for each of offsets.size() - 1 segments: of f(s, k) or f(s, k, acc&...) for k from offsets[s] to
@@ -143,6 +183,27 @@ struct many_over<segments_policy<Exec, Offset>> {
   template <class F, class... R>
   static constexpr bool check_composite(std::type_identity<composite<R...>>) {
     return check_functor_of_many<F, 2, R...>();
+  }
+};
+
+template <class Exec, class Offset>
+struct many_over<prepared_segments_policy<Exec, Offset>> : many_over<segments_policy<Exec, Offset>> {
+  using range_type = prepared_segments_policy<Exec, Offset>;
+
+  static md_index<1> left_extents(const range_type& range) { return {{range.results()}}; }
+  template <class... Reducer>
+  static constexpr auto composite_of(const range_type& range, const Reducer&... reducers) {
+    return many_over<segments_policy<Exec, Offset>>::composite_of(range.all_, reducers...);
+  }
+  template <class F>
+  static auto functor(const range_type& range, const F& f) {
+    const segments_functor<F, Offset> all = many_over<segments_policy<Exec, Offset>>::functor(range.all_, f);
+    if constexpr (std::is_same_v<typename range_type::ready_type, nothing_ready>) {
+      return all;
+    } else {
+      using list = std::remove_cvref_t<decltype(range.ready_.view())>;
+      return prepared_segments_functor<F, Offset, list>{all, range.ready_.view()};
+    }
   }
 };
 

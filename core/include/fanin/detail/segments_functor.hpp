@@ -74,6 +74,21 @@ struct segments_functor {
   }
 };
 
+/// The same where the backend has made something ready for these offsets, which it then finds here.
+template <class F, class Offset, class Ready>
+struct prepared_segments_functor : segments_functor<F, Offset> {
+  Ready ready;
+
+  FANIN_FUNCTION constexpr segment_row<const prepared_segments_functor&> row(const md_index<1>& place) const {
+    const auto same = segments_functor<F, Offset>::row(place);
+    return {*this, place, same.begin, same.end};
+  }
+};
+/// Where nothing was to be made ready, a segments_functor is as good.
+struct nothing_ready {};
+/// Where offsets alone matter.
+struct no_functor {};
+
 /// The element of an index of an array that is contiguous, or not; which segment or run it is in does not matter.
 template <class T>
 struct contiguous_element {

@@ -9,6 +9,7 @@
 #include <fanin/cuda/functor.hpp>
 #include <fanin/cuda/precompiled.hpp>
 #include <fanin/cuda/reducer/substitute.hpp>
+#include <fanin/cuda/split/prepared.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/execution.hpp>
 #include <fanin/pending.hpp>
@@ -164,6 +165,19 @@ struct cuda_backend : cuda_calls {
       return {};
 #endif
     }
+  }
+
+  template <class Offset>
+  static cuda_prepared_segments prepare_segments([[maybe_unused]] const cuda_handle& handle,
+                                                 [[maybe_unused]] const Offset* offsets,
+                                                 [[maybe_unused]] std::int64_t results) {
+    check_default_strategy();
+#if defined(__CUDACC__)
+    return detail::prepare_segments<cuda>(handle, offsets, results);
+#else
+    refuse_functor<Offset>();
+    return {{}, nullptr};
+#endif
   }
 
   template <class Put, class Runs, class Composite>

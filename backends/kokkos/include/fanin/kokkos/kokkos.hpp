@@ -190,6 +190,11 @@ struct backend<kokkos<Space>> {
         *state, space, detail::kokkos_label(label, detail::kokkos_call::parallel_reduce), put, all, c);
   }
 
+  template <class Offset>
+  static detail::nothing_ready prepare_segments(handle_type, const Offset*, std::int64_t) {
+    return {};
+  }
+
   template <class Put, class Runs, class Composite>
   static std::int64_t reduce_runs(handle_type state, const char* label, const Put& put, const Runs& runs,
                                   const Composite& c) {
@@ -372,6 +377,11 @@ struct backend<kokkos_view<Space>> {
   static pending<void> reduce_many_async(handle_type view, const char* label, const Put& put, const All& all,
                                          const Composite& c) {
     return object::reduce_many_async(of(view), label, put, all, c);
+  }
+
+  template <class Offset>
+  static detail::nothing_ready prepare_segments(handle_type view, const Offset* offsets, std::int64_t results) {
+    return object::prepare_segments(of(view), offsets, results);
   }
 
   template <class Put, class Runs, class Composite>

@@ -132,6 +132,11 @@ struct backend<serial> {
     return pending_of([&] { reduce_many_into(exec, label, put, all, c); });
   }
 
+  template <class Offset>
+  static detail::nothing_ready prepare_segments(serial, const Offset*, std::int64_t) {
+    return {};
+  }
+
   template <class Put, class Runs, class Composite>
   static std::int64_t reduce_runs(serial exec, const char*, const Put& put, const Runs& runs, const Composite& c) {
     std::int64_t run = 0;

@@ -8,6 +8,7 @@
 #include <fanin/batch.hpp>
 #include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/prepared.hpp>
 #include <fanin/cuda/split/staged.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
@@ -32,18 +33,19 @@ template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(detail::units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
-/// Whether f(segment, k) knows more than one array, by one of which it mostly says where to read in another: each of
-/// its elements is two waits, one after the other.
-template <class F>
-inline constexpr bool reads_several = asks_for_segment<F> && (words_of<F> > 1);
-
 /// Of a warp's part or a block's piece, where rounds are not of one array's elements: then 8 (H200, us, matrices times
 /// vectors, floats and doubles, by 4 and 8: 2^15 rows by a power law 21.6, 18.5 and 22.3, 19.8; 2^21 240, 235 and 267,
 /// 264; 2^17 of which one is dense 11.6, 9.9 and 12.3, 10.6; 2^25 elements in runs of 65,536 151, 131 and 260, 202; but
-/// of doubles in runs of 64 210, 218, in segments of 1000 253, 271).
+/// of doubles in runs of 64 210, 218, in segments of 1000 253, 271). Of doubles again 4, where one launch has all that
+/// a list says and registers are short: 2^21 rows by a power law 239 instead of 246, 2^18 32.6 instead of 34.5.
+template <class Row>
+inline constexpr bool is_short_of_registers = is_one_of_many_prepared<std::remove_cvref_t<decltype(Row::all)>> &&
+                                              index_source<Row>::value_size > sizeof(float);
 template <class Row, int Most>
 inline constexpr int elements_of_piece_in_flight =
-    reads_several<typename Row::functor_type> ? 8 : elements_of_segment_in_flight<Row, Most>;
+    !reads_several<typename Row::functor_type> ? elements_of_segment_in_flight<Row, Most>
+    : is_short_of_registers<Row>               ? 4
+                                               : 8;
 
 /// What a thread gathers of a segment: elements mine, mine + step, ... of those below until, numbered from 0.
 template <int Most = 4, class Row, class Composite>

@@ -16,6 +16,7 @@
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/split/launch_prepared.cuh>
 #include <fanin/cuda/split/launch_segments.cuh>
 #include <fanin/cuda/split/plan_of_split.cuh>
 #include <fanin/cuda/split/rows_by_blocks.cuh>
@@ -329,6 +330,17 @@ inline bool takes_launch_each(std::int64_t results, std::int64_t count) {
   constexpr std::int64_t most_of_block = std::int64_t{1} << 24;
   constexpr std::int64_t elements_worth_a_launch = 16'384;
   return count > most_of_block || (results < count / elements_worth_a_launch);
+}
+
+/// Segments, by the list that was made ready for them.
+template <class Put, class F, class Offset, class Composite>
+void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put,
+                const prepared_segments_functor<F, Offset, prepared_list>& all, const Composite& c) {
+  if constexpr (splits_by_threads<Composite>) {
+    detail::split_prepared_segments(session, tuning, put, all, c);
+  } else {
+    detail::split_by_block(session, tuning, put, static_cast<const segments_functor<F, Offset>&>(all), c);
+  }
 }
 
 /// Many results, by the split for their shape.

@@ -156,12 +156,14 @@ inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_o
   const std::int64_t most_blocks = std::max<std::int64_t>(at_once / multiprocessors, 1);
   constexpr double mean_of_functor = 16;
   const bool of_words = staged == staged_at_a_time<double>;
-  const std::int64_t least_blocks = !known.is_guess ? (most_blocks + 1) / 2
-                                    : of_words      ? (3 * most_blocks + 3) / 4
-                                                    : most_blocks;
+  const std::int64_t wanted_blocks = !known.is_guess ? (most_blocks + 1) / 2
+                                     : of_words      ? (3 * most_blocks + 3) / 4
+                                                     : most_blocks;
   const std::int64_t of_64_bytes = known.is_guess || !of_words ? 1 : 8;
   double least = std::numeric_limits<double>::infinity();
-  for (unsigned each = warp_size; each >= 4; --each) {
+  constexpr unsigned least_each = 4;
+  const std::int64_t least_blocks = std::min(wanted_blocks, (of_warp - 1) / least_each + 1);
+  for (unsigned each = warp_size; each >= least_each; --each) {
     if (known.mean % of_64_bytes * each % of_64_bytes != 0) continue;
     const std::int64_t blocks = (of_warp - 1) / each + 1;
     const std::int64_t room = (blocks - 1) / most_blocks * most_blocks + most_blocks;

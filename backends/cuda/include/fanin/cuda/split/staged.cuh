@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/runs_functor.hpp>
 #include <fanin/detail/segments_functor.hpp>
@@ -105,6 +106,11 @@ template <class T>
 inline constexpr bool asks_for_segment<contiguous_element<T>> = false;
 template <class T>
 inline constexpr bool asks_for_segment<strided_element<T>> = false;
+
+/// Whether f(segment, k) knows more than one array, by one of which it mostly says where to read in another: each of
+/// its elements is two waits, one after the other.
+template <class F>
+inline constexpr bool reads_several = asks_for_segment<F> && (words_of<F> > 1);
 
 /// Whether f gives elements of an array, and ones that can be staged.
 template <class F>
@@ -250,15 +256,21 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
   __syncwarp();  // the memory is the next segments'
 }
 
+/// How many elements of a functor that reads several arrays are worth it: a lane would wait twice for each four (H200,
+/// us, 2^15 rows by a power law, floats and doubles, 18.2, 16.8 and 19.8, 18.5; 2^21 234.8, 232.5 and 265.0, 264.1; but
+/// from 5 on 2^20 rows of 7 24.2, 29.1 and 35.9, 37.3).
+inline constexpr int least_of_several = 9;
+
 /// By a warp, of which each lane has segment base + lane, of `count` elements from `begin` on, or none (-1): those that
 /// are worth it. Gives -1 for those, and the count of others.
 template <class All, class Composite, class Put, class T>
 __device__ std::int64_t reduce_staged_segments(const All& all, std::int64_t base, std::int64_t begin,
                                                std::int64_t count, const Composite& c, const Put& put,
                                                staged_segments<T>& memory) {
-  constexpr unsigned bytes_worth_it = 1536;        // of all, or
-  constexpr unsigned bytes_of_lane_worth_it = 80;  // of one of them
-  constexpr int least_worth_it = 64;               // elements that follow each other
+  constexpr unsigned bytes_worth_it = 1536;  // of all, or
+  constexpr bool several = reads_several<typename All::functor_type>;
+  constexpr unsigned bytes_of_lane_worth_it = several ? least_of_several * sizeof(T) : 80;  // of one of them
+  constexpr int least_worth_it = several ? least_of_several : 64;  // elements that follow each other
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const bool is_short = count >= 0 && count <= read_by_warps.of_group;
   const unsigned mine = is_short ? static_cast<unsigned>(count) : 0;
