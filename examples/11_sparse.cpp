@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse matrices as compressed rows: y = A x in one call, and from one pass over A the largest element off the
-// diagonal of each row with its place, and the rows' sums.
+// Sparse matrices as compressed rows: y = A x in one call, whose rows are made ready for many such products, and from
+// one pass over A the largest element off the diagonal of each row with its place, and the rows' sums.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -45,11 +45,11 @@ fanin::buffer<T> stored(const std::vector<T>& host) {
 }
 
 // y = A x.
-void multiply(double* y, const fanin::buffer<std::int32_t>& offsets, const std::int32_t* column, const double* value,
-              const double* x) {
+template <class Rows>
+void multiply(double* y, const Rows& rows, const std::int32_t* column, const double* value, const double* x) {
   fanin::parallel_reduce_into(
-      "y = A x", y, fanin::segments(offsets),
-      FANIN_LAMBDA(std::int64_t, std::int64_t k) { return value[k] * x[column[k]]; }, fanin::sum<double>{});
+      "y = A x", y, rows, FANIN_LAMBDA(std::int64_t, std::int64_t k) { return value[k] * x[column[k]]; },
+      fanin::sum<double>{});
 }
 
 // For each row the largest |a(row, j)| with j != row and where it is stored, and the sum of all.
@@ -75,7 +75,8 @@ int main() {
   const auto x = stored(std::vector<double>(rows, 0.5));
   fanin::buffer<double> y(rows);
   fanin::buffer<sizes> of_rows(rows);
-  multiply(y.data(), offsets, column.data(), value.data(), x.data());
+  const auto rows_of_a = fanin::segments(offsets).prepared();
+  multiply(y.data(), rows_of_a, column.data(), value.data(), x.data());
   measure(of_rows.data(), offsets, column.data(), value.data());
   const auto at_corner = fanin::reduce(std::span(y.data(), 1), fanin::sum<double>{});
   const double all = fanin::reduce(y, fanin::sum<double>{});

@@ -42,4 +42,7 @@ void all(const fanin::cuda& gpu, float* f, double* d, const std::int64_t* offset
   const auto rows = fanin::segments(gpu, std::span(offsets, n + 1));
   fanin::parallel_reduce_into(f, rows, product<float>{f, keys, f}, fanin::sum<float>{});
   fanin::parallel_reduce_into(d, rows, product<double>{d, keys, d}, fanin::sum<double>{});
+  const auto ready = rows.prepared();
+  fanin::parallel_reduce_into(f, ready, product<float>{f, keys, f}, fanin::sum<float>{});
+  fanin::parallel_reduce_into(d, ready, product<double>{d, keys, d}, fanin::sum<double>{});
 }

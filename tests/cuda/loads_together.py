@@ -30,12 +30,21 @@ EXPECTED = {
     ("segments_by_block_each_kernel", DOUBLES): {"DADD": [8, 8, 8, 8]},
     ("long_segments_kernel", FLOATS): {"FADD": [16, 16]},
     ("long_segments_kernel", DOUBLES): {"DADD": [16, 8]},
+    ("unlisted_segments_kernel", "productIfE"): {"FMUL": [24] * 3 + [12] * 5},
+    ("unlisted_segments_kernel", "productIdE"): {"DMUL": [12] * 7},
+    ("prepared_segments_kernelILi4", "productIfE"): {"FMUL": [24] * 8},
+    ("prepared_segments_kernelILi3", "productIdE"): {"DMUL": [24] * 8},
+    ("prepared_segments_kernelILi4", "productIdE"): {"DMUL": [12] * 8},
+    ("prepared_segments_kernelILi5", "productIdE"): {"DMUL": [12] * 8},
     ("runs_by_warps_kernel", FLOATS): {"FADD": [8] * 8},
     ("runs_by_warps_kernel", DOUBLES): {"STS": [8], "DADD": [8] * 7},
 }
 # Of few elements a thread: what goes to memory for want of a register is an eighth of the traffic.
 WITHOUT_SPILLS = {"segments_by_block_each_kernel"}
-AT_MOST = {("segments_by_warps_kernel", "productIfE"): ("STS", 1)}
+AT_MOST = {
+    ("segments_by_warps_kernel", "productIfE"): ("STS", 1),
+    ("unlisted_segments_kernel", "productIfE"): ("STS", 1),
+}
 
 USES = {"STS", "STG", "SHFL", "VOTE", "FADD", "FMUL", "DADD", "DMUL"}
 ENDS = {"BRA", "EXIT", "RET", "CALL", "BAR"}

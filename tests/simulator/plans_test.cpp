@@ -249,6 +249,45 @@ TEST(plans, of_segments) {
   EXPECT_EQ(launches(2 * at_once + 1), std::pair("segments"s, 2));
 }
 
+/// Which segments of those that are made ready are listed, how many others a warp has at once beside them, where 100
+/// blocks work at once, and that there is one launch, of a block for each long one.
+TEST(plans, of_prepared_segments) {
+  const auto least_listed = [](std::int64_t results, std::int64_t mean) {
+    return fanin::detail::kinds_for(results, mean, 100).most_unlisted + 1;
+  };
+  EXPECT_EQ(least_listed(200, 3), 513);
+  EXPECT_EQ(least_listed(201, 64), 129);
+  EXPECT_EQ(least_listed(201, 65), 1'025);
+  EXPECT_EQ(least_listed(201, 257), 4'097);
+  const auto rows = [](std::int64_t results, bool has_much, std::int64_t room) {
+    return fanin::detail::rows_beside(8, results, has_much, room, 100);
+  };
+  EXPECT_EQ(rows(6'400, false, 80), 10);  // in one round
+  EXPECT_EQ(rows(6'401, false, 80), 11);
+  EXPECT_EQ(rows(4'000, false, 80), 8);
+  EXPECT_EQ(rows(16 * 640 + 1, false, 80), 8);
+  EXPECT_EQ(rows(4'000, false, -1), 8);
+  EXPECT_EQ(fanin::detail::rows_beside(32, 12'000, true, 1, 100), 12);
+  EXPECT_EQ(fanin::detail::rows_beside(32, 24'000, true, 1, 100), 20);
+  EXPECT_EQ(fanin::detail::rows_beside(32, 24'000, false, 1, 100), 32);
+
+  simulator::begin(simulator::schedule(2));
+  const fanin::cuda gpu;
+  std::vector<int> offsets(1'001, 0);
+  const auto launched = [&] {
+    std::vector<std::int64_t> sums(offsets.size() - 1);
+    fanin::parallel_reduce_into(sums.data(), fanin::segments(gpu, offsets).prepared(), number_of_element{},
+                                fanin::sum<std::int64_t>{});
+    gpu.synchronize();
+    EXPECT_STREQ(gpu.last_launch().strategy, "prepared segments");
+    EXPECT_EQ(gpu.last_launch().launches, 1);
+    return gpu.last_launch().grid_size;
+  };
+  (void)launched();
+  offsets.assign({0, 5'000, 9'000, 9'500, 9'510});  // two pieces, a block's, and two of warps
+  EXPECT_EQ(launched(), 2 + 1 + 1);
+}
+
 /// Of an array the host knows how long segments are on the average.
 TEST(plans, of_segments_of_arrays) {
   simulator::schedule how(2);
