@@ -326,9 +326,9 @@ TEST(segments, prepared_ones_by_each_kernel) {
   using composite = decltype(detail::make_axes_composite<detail::axes_of<2, 1>>(
       detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<double>{}));
   using put = detail::results_in_order<double>;
-  using of_many = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list>;
-  using of_few = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list_of_few>;
-  using of_one = detail::prepared_segments_functor<number_at, std::int64_t, detail::prepared_list>;
+  using of_many = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list_of_many>;
+  using of_few = detail::prepared_segments_functor<number_of_several, std::int64_t, detail::prepared_list>;
+  using of_one = detail::prepared_segments_functor<number_at, std::int64_t, detail::prepared_list_of_many>;
   std::vector<std::int64_t> lengths{4'097, 3,      20'000, 0,   16'384, 16'385, 900,   9'000, 1,      17,  33,
                                     100,   129,    511,    512, 513,    1'024,  1'025, 4'095, 4'096,  128, 127,
                                     3'600, 40'000, 0,      8,   9,      2'048,  256,   32,    20'000, 64,  65};
@@ -355,14 +355,14 @@ TEST(segments, prepared_ones_by_each_kernel) {
     const detail::prepared_list& list = ready.view();
     EXPECT_EQ(list.most_unlisted, kinds.most_unlisted);
     for (const unsigned rows : {1U, 7U, 32U}) {
-      const detail::prepared_list_of_few few{list};
+      const detail::prepared_list_of_many many{list};
       EXPECT_EQ(
           reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<3, of_few, composite, put>),
-                         several, few, c, rows, 3),
+                         several, list, c, rows, 3),
           expected);
       EXPECT_EQ(
           reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<4, of_many, composite, put>),
-                         several, list, c, rows, 1),
+                         several, many, c, rows, 1),
           expected);
       EXPECT_EQ(
           reduce_by_list(gpu, detail::kernel_pointer(&detail::prepared_segments_kernel<4, of_one, composite, put>), one,

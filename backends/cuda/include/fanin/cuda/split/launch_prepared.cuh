@@ -73,7 +73,7 @@ cuda_prepared_segments list_segments(const cuda_handle& handle, const Offset* of
     const auto [segments_cut, cut, of_blocks, of_warps, listed, unlisted] =
         fanin::parallel_reduce("fanin::segments", range_policy<Exec>(handle, 0, results),
                                count_segments<Offset>{all, kinds}, sum, sum, sum, sum, sum, sum);
-    list = {nullptr, cut, cut + of_blocks, of_warps, kinds.most_unlisted, listed > unlisted / 2};
+    list = {nullptr, cut, cut + of_blocks, of_warps, kinds.most_unlisted, unlisted + listed, listed};
     if (segments_cut <= workspace_memory::counters) break;
   }
   const std::int64_t pieces = list.of_blocks + list.of_warps;
@@ -129,7 +129,8 @@ struct prepared_launch {
   cuda_plan plan;
   prepared_share<Accumulator> share;
 
-  bool is_at_once() const { return plan.launch.grid_size <= plan.largest_grid; }
+  /// Whether its blocks are no more than so many times those that work at once.
+  bool has_rounds(double most) const { return plan.launch.grid_size <= most * plan.largest_grid; }
 };
 
 /// How many segments that nobody listed a warp has at once, where it would be `rows` without others: so many that all
@@ -164,9 +165,11 @@ auto plan_prepared(const cuda_session& session, const cuda_tuning& tuning, const
   const std::int64_t listed = all.ready.of_blocks + of_warps;
   const segments_known known{all.results, 0, true};
   std::int64_t rows = detail::segments_for_warp(known, at_once, session.multiprocessors(), staged_of_segments<All>);
-  if (listed > 0) rows = detail::rows_beside(rows, all.results, all.ready.has_much, at_once - listed, at_once);
+  if (listed > 0) rows = detail::rows_beside(rows, all.results, all.ready.has_much(), at_once - listed, at_once);
   const std::int64_t unlisted = std::min(rounds * at_once, (all.results - 1) / (warps * rows) + 1);
   plan.launch.grid_size = static_cast<int>(listed + unlisted);
+  const std::int64_t much = 2 * plan.launch.grid_size > plan.largest_grid ? 16 : 64;
+  start_evenly(plan, all.ready.elements / plan.launch.grid_size / plan.launch.block_size, much);
   return prepared_launch<accumulator>{plan,
                                       {static_cast<unsigned>(of_warps), static_cast<unsigned>(rows), nullptr, nullptr}};
 }
@@ -187,34 +190,36 @@ void launch_prepared(cuda_session& session, prepared_launch<typename Composite::
   session.record(plan.launch);
 }
 
+/// By the kernel for what is listed, and for how many blocks there are: see docs/adr/0022.
 template <class Put, class F, class Offset, class Composite>
 void split_prepared_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put,
                              const prepared_segments_functor<F, Offset, prepared_list>& all, const Composite& c) {
-  using many = prepared_segments_functor<F, Offset, prepared_list>;
-  using few = prepared_segments_functor<F, Offset, prepared_list_of_few>;
-  constexpr int blocks = blocks_of_segments<many, Composite>;
+  using few = prepared_segments_functor<F, Offset, prepared_list>;
+  using many = prepared_segments_functor<F, Offset, prepared_list_of_many>;
+  constexpr int blocks = blocks_of_segments<few, Composite>;
   if (all.ready.of_blocks + all.ready.of_warps == 0) {
+    constexpr std::size_t bytes = index_source<segment_row<const few&>>::value_size;
+    constexpr int of_unlisted = bytes > 0 && bytes <= sizeof(float) ? std::max(blocks, 1) : blocks;
     const auto planned = detail::plan_prepared<by_offsets, Put>(
-        session, tuning, all, c,
-        detail::kernel_pointer(&unlisted_segments_kernel<std::max(blocks, 1), many, Composite, Put>));
+        session, tuning, all, c, detail::kernel_pointer(&unlisted_segments_kernel<of_unlisted, few, Composite, Put>));
     return detail::launch_prepared(session, planned, put, all, c);
   }
   if constexpr (is_short_of_registers<segment_row<const many&>>) {
-    const few of_few{{all.offsets, all.results, all.elements, all.f}, {all.ready}};
     const auto planned = detail::plan_prepared<by_list, Put>(
-        session, tuning, of_few, c,
-        detail::kernel_pointer(&prepared_segments_kernel<blocks_of_few, few, Composite, Put>));
-    if (planned.is_at_once()) return detail::launch_prepared(session, planned, put, of_few, c);
+        session, tuning, all, c, detail::kernel_pointer(&prepared_segments_kernel<blocks_of_few, few, Composite, Put>));
+    if (planned.has_rounds(all.ready.has_much() ? 1 : 3)) {
+      return detail::launch_prepared(session, planned, put, all, c);
+    }
   }
+  const many of_many{{all.offsets, all.results, all.elements, all.f}, {all.ready}};
   auto planned = detail::plan_prepared<by_list, Put>(
-      session, tuning, all, c,
+      session, tuning, of_many, c,
       detail::kernel_pointer(&prepared_segments_kernel<blocks_of_listed, many, Composite, Put>));
-  const bool are_few = 2 * planned.plan.launch.grid_size <= 5 * planned.plan.largest_grid;
-  if (!all.ready.has_much && !are_few) {
+  if (!all.ready.has_much() && !planned.has_rounds(2.5)) {
     planned = detail::plan_prepared<by_pieces, Put>(
-        session, tuning, all, c, detail::kernel_pointer(&prepared_segments_kernel<blocks, many, Composite, Put>));
+        session, tuning, of_many, c, detail::kernel_pointer(&prepared_segments_kernel<blocks, many, Composite, Put>));
   }
-  detail::launch_prepared(session, planned, put, all, c);
+  detail::launch_prepared(session, planned, put, of_many, c);
 }
 
 }  // namespace fanin::detail

@@ -27,17 +27,20 @@ struct prepared_list {
   std::int64_t of_blocks;        ///< how many are of blocks, these among them,
   std::int64_t of_warps;         ///< and of warps
   std::int64_t most_unlisted;    ///< elements
-  bool has_much;                 ///< whether more than a third of the elements are listed
+  std::int64_t elements;         ///< of all segments
+  std::int64_t elements_listed;  ///< of those that are
+
+  /// Whether what is listed takes a good part of the time.
+  bool has_much() const { return elements_listed > elements / 3; }
 };
 
-/// Of so few segments that all blocks work at once: a thread may have more registers.
-struct prepared_list_of_few : prepared_list {};
+/// The same of a kernel whose threads are short of registers, since many of its blocks are to work at once.
+struct prepared_list_of_many : prepared_list {};
 
-/// Whether a functor of segments is one of those that share a multiprocessor with many others.
 template <class All>
 inline constexpr bool is_one_of_many_prepared = false;
 template <class F, class Offset>
-inline constexpr bool is_one_of_many_prepared<prepared_segments_functor<F, Offset, prepared_list>> = true;
+inline constexpr bool is_one_of_many_prepared<prepared_segments_functor<F, Offset, prepared_list_of_many>> = true;
 
 /// Owns the list, with all copies together. The last one waits for the object's work, as a buffer does.
 class cuda_prepared_segments {
