@@ -208,7 +208,8 @@ TYPED_TEST(segments, prepared_ones_have_the_same_bits) {
   prepare_segments(this->exec(), {});
   prepare_segments(this->exec(), std::vector<std::int64_t>(5'000, 0));
   std::vector<std::int64_t> many_long;  // more than several blocks share at a time
-  for (std::int64_t k = 0; k < 330; ++k) many_long.push_back(k % 3 == 0 ? 4'097 + 13 * k : k % 30 == 1 ? 9'000 : 513);
+  for (std::int64_t k = 0; k < 270; ++k) many_long.push_back(4'097 + k % 40);
+  many_long.insert(many_long.end(), {513, 9'000, 7});
   many_long.push_back(40'000);
   prepare_segments(this->exec(), many_long);
 }
