@@ -403,6 +403,54 @@ TEST(segments, prepared_ones_wait_for_the_call_before) {
   }
 }
 
+/// Products in a graph that is instantiated twice, whose executions take turns with a call and with one over another
+/// list, and have other elements each time. A list cannot be made while calls are captured, which go on being that.
+TEST(segments, prepared_ones_of_a_graph_instantiated_twice) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  std::vector<std::int64_t> lengths{5'000, 700, 9'000, 200, 0};
+  for (std::int64_t k = 0; k < 40; ++k) lengths.push_back(k % 20);
+  const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 0);
+  const std::vector<std::int64_t> others{0, 6'000, 6'001, 15'000};
+  std::vector<double> x(15'700);
+  std::vector<double> sums(lengths.size());
+  std::vector<double> of_others(3);
+  const auto rows = fanin::segments(gpu, offsets);
+  const auto ready = rows.prepared();
+  const auto other = fanin::segments(gpu, others).prepared();
+  const number_of_several f{x.data(), 0};
+  const auto reduce = [&] { fanin::parallel_reduce_into(sums, ready, f, fanin::sum<double>{}); };
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeGlobal), cudaSuccess);
+  reduce();
+  EXPECT_THROW((void)rows.prepared(), fanin::state_error);
+  ASSERT_EQ(cudaStreamEndCapture(gpu.stream(), &graph), cudaSuccess);
+  cudaGraphExec_t executables[2] = {};
+  for (cudaGraphExec_t& one : executables) ASSERT_EQ(cudaGraphInstantiate(&one, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  const auto expected = [&](const std::vector<std::int64_t>& of) {
+    std::vector<double> all(of.size() - 1, 0);
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      for (std::int64_t k = of[s]; k < of[s + 1]; ++k) all[s] += x[static_cast<std::size_t>(k)];
+    }
+    return all;
+  };
+  for (std::size_t round = 0; round < 6; ++round) {
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(mix(k + round) % 4);
+    sums.assign(sums.size(), -1);
+    if (round % 3 == 2) {
+      reduce();
+    } else {
+      ASSERT_EQ(cudaGraphLaunch(executables[round % 2], gpu.stream()), cudaSuccess);
+    }
+    fanin::parallel_reduce_into(of_others, other, f, fanin::sum<double>{});
+    gpu.synchronize();
+    ASSERT_EQ(sums, expected(offsets)) << "round " << round;
+    ASSERT_EQ(of_others, expected(others)) << "round " << round;
+  }
+  for (const cudaGraphExec_t one : executables) ASSERT_EQ(cudaGraphExecDestroy(one), cudaSuccess);
+}
+
 /// One graph, instantiated twice, whose executions take turns with each other and with a call, and have other offsets
 /// and elements each time: which segments are listed for the second launch changes.
 TEST(segments, a_block_each_of_a_graph_instantiated_twice) {
