@@ -94,6 +94,11 @@ FANIN_FUNCTION double of_element(double x) { return -x; }
 double use(fanin::cuda& gpu, std::span<const double> x) {
   return fanin::transform_reduce(gpu, x, &of_element, candidate{});
 }
+#elif defined(POINTER_SEGMENTS)
+FANIN_FUNCTION double of_place(std::int64_t, std::int64_t k) { return static_cast<double>(k); }
+void use(fanin::cuda& gpu, std::span<const int> offsets, double* out) {
+  fanin::parallel_reduce_into(out, fanin::segments(gpu, offsets).prepared(), &of_place, candidate{});
+}
 #elif defined(PLAIN_LAMBDA)
 double use(fanin::cuda& gpu, double scale) {
   const auto f = [=](std::int64_t i) { return scale * static_cast<double>(i); };

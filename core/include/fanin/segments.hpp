@@ -72,6 +72,13 @@ class segments_policy {
   /// 2^62 or less than the one before it. On CUDA in units that a CUDA compiler reads, and not on a stream that is
   /// being captured (state_error).
   segments_policy checked() const {
+    if constexpr (!detail::is_host_backend<Exec>) {
+      if (backend<Exec>::is_capturing(handle_, "fanin::segments")) {
+        throw state_error(
+            "fanin::segments: checked() and prepared() wait for what they find, which cannot be captured: call them "
+            "before the capture begins");
+      }
+    }
     const std::int64_t wrong =
         fanin::parallel_reduce("fanin::segments", range_policy<Exec>(handle_, 0, results_ + 1),
                                detail::first_wrong_offset<Offset>{offsets_}, fanin::min<std::int64_t>{});
@@ -86,8 +93,9 @@ class segments_policy {
   /// The same, after that look and another one, for which it waits: for many calls over the same offsets, as products
   /// with a sparse matrix in a solver are. Calls over what it gives have the same results, bit for bit, and on CUDA
   /// take one launch that knows which segments are long (on other backends they are as they were). The offsets may not
-  /// change as long as it is used. Throws as checked() does, and where there is no memory: of the backend, up to 32
-  /// bytes for each segment of more than 128 elements and each 4096 elements of those.
+  /// change as long as it is used. Throws as checked() does, where there is no memory (on CUDA up to 32 bytes for each
+  /// segment of more than 128 elements and each 4096 elements of those), and invalid_argument where that would be more
+  /// than 2 GiB.
   prepared_segments_policy<Exec, Offset> prepared() const {
     const segments_policy all = checked();
     return {all, backend<Exec>::prepare_segments(handle_, offsets_, results_)};

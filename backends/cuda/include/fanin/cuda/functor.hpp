@@ -12,6 +12,7 @@
 #include <fanin/detail/md_places.hpp>
 #include <fanin/detail/over_arrays.hpp>
 #include <fanin/detail/runs_functor.hpp>
+#include <fanin/detail/segments_functor.hpp>
 #include <fanin/detail/strided.hpp>
 
 /// Which functors a CUDA compiler takes, or refuses without saying why, and a device cannot call.
@@ -33,6 +34,14 @@ struct written_functor<strided_values<F, Rank, T...>> {
 };
 template <class F, class Axes, iterate Order>
 struct written_functor<axes_functor<F, Axes, Order>> {
+  using type = F;
+};
+template <class F, class Offset>
+struct written_functor<segments_functor<F, Offset>> {
+  using type = F;
+};
+template <class F, class Offset, class Ready>
+struct written_functor<prepared_segments_functor<F, Offset, Ready>> {
   using type = F;
 };
 template <class F>

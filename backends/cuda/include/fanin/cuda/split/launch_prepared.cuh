@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include <fanin/batch.hpp>
 #include <fanin/cuda/enqueue.cuh>
 #include <fanin/cuda/plan.cuh>
 #include <fanin/cuda/session.hpp>
@@ -111,15 +112,17 @@ cuda_prepared_segments list_segments(const cuda_handle& handle, const Offset* of
 template <class Exec, class Offset>
 cuda_prepared_segments prepare_segments(const cuda_handle& handle, const Offset* offsets, std::int64_t results) {
   if (results == 0) return {{}, nullptr};
-  const auto at_once = [&] {
-    const cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::segments");
-    return std::int64_t{blocks_of_listed} * session.multiprocessors();
-  }();
-  Offset ends[2];
-  const cuda_memory memory = backend<Exec>::memory(handle);
-  backend<Exec>::copy_to_host(memory, &ends[0], offsets, sizeof(Offset));
-  backend<Exec>::copy_to_host(memory, &ends[1], offsets + results, sizeof(Offset));
-  const auto elements = static_cast<std::int64_t>(ends[1]) - static_cast<std::int64_t>(ends[0]);
+  std::int64_t elements = 0;
+  std::int64_t at_once = 0;
+  {
+    cuda_session session(handle, nullptr, cuda_session::mode::blocking, "fanin::segments");
+    at_once = std::int64_t{blocks_of_listed} * session.multiprocessors();
+    const auto offset = [&](std::int64_t at) {
+      return static_cast<std::int64_t>(*static_cast<const Offset*>(session.fetch(offsets + at, sizeof(Offset))));
+    };
+    const std::int64_t begin = offset(0);
+    elements = offset(results) - begin;
+  }
   return detail::list_segments<Exec>(handle, offsets, results, detail::kinds_for(results, elements / results, at_once));
 }
 
@@ -190,12 +193,25 @@ void launch_prepared(cuda_session& session, prepared_launch<typename Composite::
   session.record(plan.launch);
 }
 
+/// Whether a reducer folds several of f's values by itself.
+template <class All, class Composite>
+inline constexpr bool folds_tiles = [] {
+  using value = value_in_segments<All>;
+  if constexpr (std::is_void_v<value>) {
+    return false;
+  } else {
+    return Composite::template takes_any<tile_batch<8, 1, value>>;
+  }
+}();
+
 /// By the kernel for what is listed, and for how many blocks there are: see docs/adr/0022.
 template <class Put, class F, class Offset, class Composite>
 void split_prepared_segments(cuda_session& session, const cuda_tuning& tuning, const Put& put,
                              const prepared_segments_functor<F, Offset, prepared_list>& all, const Composite& c) {
   using few = prepared_segments_functor<F, Offset, prepared_list>;
-  using many = prepared_segments_functor<F, Offset, prepared_list_of_many>;
+  // What folds several elements by itself has as many at once in all kernels: it may round as it likes.
+  using list_of_many = std::conditional_t<folds_tiles<few, Composite>, prepared_list, prepared_list_of_many>;
+  using many = prepared_segments_functor<F, Offset, list_of_many>;
   constexpr int blocks = blocks_of_segments<few, Composite>;
   if (all.ready.of_blocks + all.ready.of_warps == 0) {
     constexpr std::size_t bytes = index_source<segment_row<const few&>>::value_size;
@@ -211,7 +227,7 @@ void split_prepared_segments(cuda_session& session, const cuda_tuning& tuning, c
       return detail::launch_prepared(session, planned, put, all, c);
     }
   }
-  const many of_many{{all.offsets, all.results, all.elements, all.f}, {all.ready}};
+  const many of_many{{all.offsets, all.results, all.elements, all.f}, list_of_many{all.ready}};
   auto planned = detail::plan_prepared<by_list, Put>(
       session, tuning, of_many, c,
       detail::kernel_pointer(&prepared_segments_kernel<blocks_of_listed, many, Composite, Put>));

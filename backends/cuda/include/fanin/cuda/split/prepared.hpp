@@ -42,11 +42,15 @@ inline constexpr bool is_one_of_many_prepared = false;
 template <class F, class Offset>
 inline constexpr bool is_one_of_many_prepared<prepared_segments_functor<F, Offset, prepared_list_of_many>> = true;
 
-/// Owns the list, with all copies together. The last one waits for the object's work, as a buffer does.
+/// Owns the list, with all copies together. The last one waits for the object's work, as a buffer does. What is moved
+/// from stays as good.
 class cuda_prepared_segments {
  public:
   cuda_prepared_segments(const prepared_list& list, std::shared_ptr<const void> memory)
       : list_{list}, memory_{std::move(memory)} {}
+  cuda_prepared_segments(const cuda_prepared_segments&) = default;
+  cuda_prepared_segments& operator=(const cuda_prepared_segments&) = default;
+  ~cuda_prepared_segments() = default;
 
   const prepared_list& view() const noexcept { return list_; }
 
