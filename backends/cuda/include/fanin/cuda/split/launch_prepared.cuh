@@ -172,7 +172,7 @@ auto plan_prepared(const cuda_session& session, const cuda_tuning& tuning, const
   const std::int64_t unlisted = std::min(rounds * at_once, (all.results - 1) / (warps * rows) + 1);
   plan.launch.grid_size = static_cast<int>(listed + unlisted);
   const std::int64_t much = 2 * plan.launch.grid_size > plan.largest_grid ? 16 : 64;
-  start_evenly(plan, all.ready.elements / plan.launch.grid_size / plan.launch.block_size, much);
+  detail::start_evenly(plan, all.ready.elements / plan.launch.grid_size / plan.launch.block_size, much);
   return prepared_launch<accumulator>{plan,
                                       {static_cast<unsigned>(of_warps), static_cast<unsigned>(rows), nullptr, nullptr}};
 }

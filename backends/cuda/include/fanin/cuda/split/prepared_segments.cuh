@@ -151,11 +151,11 @@ __global__ void __launch_bounds__(256)
     }
     for (std::uint32_t cut = lanes_where(count > kinds.most_of_block); cut != 0; cut &= cut - 1) {
       const int of = __ffs(static_cast<int>(cut)) - 1;
-      const std::int64_t begin = of_lane(segment.begin, of);
-      const std::int64_t end = of_lane(segment.end, of);
+      const std::int64_t begin = detail::of_lane(segment.begin, of);
+      const std::int64_t end = detail::of_lane(segment.end, of);
       const auto some = static_cast<unsigned>(detail::finest_cut(end - begin).pieces(end - begin));
-      const unsigned first = of_lane(lane == 0 ? atomicAdd(&so_far->cut, some) : 0u, 0);
-      const unsigned counter = of_lane(lane == 0 ? atomicAdd(&so_far->segments_cut, 1u) : 0u, 0);
+      const unsigned first = detail::of_lane(lane == 0 ? atomicAdd(&so_far->cut, some) : 0u, 0);
+      const unsigned counter = detail::of_lane(lane == 0 ? atomicAdd(&so_far->segments_cut, 1u) : 0u, 0);
       for (unsigned k = lane; k < some; k += warp_size) {
         pieces[first + k] = {row - lane + of, begin, end, k, counter};
       }
