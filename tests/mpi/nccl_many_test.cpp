@@ -89,6 +89,7 @@ TEST_P(nccl_ranks, different_calls_are_found) {
   into_columns(2);
   EXPECT_EQ(cudaGetLastError(), of_application);
 #endif
+  into_columns(2);
   std::vector<std::int64_t> expected(2);
   fanin::parallel_reduce_into(expected, fanin::columns(exec, 3, 2), height_in_plane{}, sum);
   for (std::int64_t& one : expected) one *= comm->size();
