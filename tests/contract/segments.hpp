@@ -176,8 +176,8 @@ struct drawn_products {
 /// Those that were made ready have the bits of those that were not, each time, also when only a copy is left.
 template <class Exec>
 void prepare_segments(Exec& exec, const std::vector<std::int64_t>& lengths) {
-  const std::vector<std::int32_t> host = offsets_of<std::int32_t>(lengths, 3);
-  placed<std::int32_t, Exec> offsets(exec, host);
+  const std::vector<std::int64_t> host = offsets_of<std::int64_t>(lengths, 3);
+  placed<std::int64_t, Exec> offsets(exec, host);
   drawn_products<Exec> products(exec, static_cast<std::uint64_t>(host.back()));
   placed<double, Exec> out(exec, std::vector<double>(lengths.size(), -1));
   const auto plain = fanin::segments(exec, offsets.span());
