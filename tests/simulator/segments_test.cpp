@@ -408,7 +408,7 @@ TEST(segments, prepared_ones_wait_for_the_call_before) {
   std::vector<std::int64_t> lengths{5'000, 700, 200, 0, 1};
   for (std::int64_t k = 0; k < 200; ++k) lengths.push_back(k % 20);
   const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 0);
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
     simulator::schedule how(seed);
     how.multiprocessors = 1;
     simulator::begin(how);
