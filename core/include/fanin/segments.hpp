@@ -95,7 +95,7 @@ class segments_policy {
   /// take one launch that knows which segments are long (on other backends they are as they were). The offsets may not
   /// change as long as it is used. Throws as checked() does, where there is no memory (on CUDA up to 32 bytes for each
   /// segment of more than 128 elements and each 4096 elements of those), and invalid_argument where that would be more
-  /// than 2 GiB.
+  /// than 2 GiB. Of no segments nothing is made ready.
   prepared_segments_policy<Exec, Offset> prepared() const {
     const segments_policy all = checked();
     return {all, backend<Exec>::prepare_segments(handle_, offsets_, results_)};
@@ -109,7 +109,7 @@ class segments_policy {
 
 /// Segments that were made ready (segments_policy::prepared()). Cheap to copy; copies share what was made ready, which
 /// goes with the last of them: that waits for the object's work, as a buffer does. So one of them must outlive graphs
-/// that such calls were captured in.
+/// that such calls were captured in. Refers to the range's object and to the offsets, as segments_policy does.
 template <class Exec, class Offset>
 class prepared_segments_policy {
   using ready_type = decltype(backend<Exec>::prepare_segments(

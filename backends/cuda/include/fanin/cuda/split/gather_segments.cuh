@@ -33,14 +33,17 @@ template <class Row, int Most>
 inline constexpr int elements_of_segment_in_flight =
     std::clamp(detail::units_in_flight<index_source<Row>>(cuda_strategy::one_pass::recipe, false), 4, Most);
 
-/// Of a warp's part or a block's piece, where rounds are not of one array's elements: then 8 (H200, us, matrices times
-/// vectors, floats and doubles, by 4 and 8: 2^15 rows by a power law 21.6, 18.5 and 22.3, 19.8; 2^21 240, 235 and 267,
-/// 264; 2^17 of which one is dense 11.6, 9.9 and 12.3, 10.6; 2^25 elements in runs of 65,536 151, 131 and 260, 202; but
-/// of doubles in runs of 64 210, 218, in segments of 1000 253, 271). Of doubles again 4, where one launch has all that
-/// a list says and registers are short: 2^21 rows by a power law 239 instead of 246, 2^18 32.6 instead of 34.5.
+/// Whether elements are doubles, or others of as many bytes, in a launch that has all that a list says, many of whose
+/// blocks are to work at once (H200, us, 2^21 rows by a power law with four in flight 239 instead of 246, 2^18 32.6
+/// instead of 34.5: of eight ptxas kept some in memory).
 template <class Row>
 inline constexpr bool is_short_of_registers = is_one_of_many_prepared<std::remove_cvref_t<decltype(Row::all)>> &&
                                               index_source<Row>::value_size > sizeof(float);
+
+/// Of a warp's part or a block's piece, where rounds are not of one array's elements: then 8 (H200, us, matrices times
+/// vectors, floats and doubles, by 4 and 8: 2^15 rows by a power law 21.6, 18.5 and 22.3, 19.8; 2^21 240, 235 and 267,
+/// 264; 2^17 of which one is dense 11.6, 9.9 and 12.3, 10.6; 2^25 elements in runs of 65,536 151, 131 and 260, 202; but
+/// of doubles in runs of 64 210, 218, in segments of 1000 253, 271). But 4 where registers are short, as above.
 template <class Row, int Most>
 inline constexpr int elements_of_piece_in_flight =
     !reads_several<typename Row::functor_type> ? elements_of_segment_in_flight<Row, Most>

@@ -133,7 +133,7 @@ FANIN_FUNCTION constexpr segment_cut finest_cut(std::int64_t count) {
 
 /// The list, in any order of segments. By a warp 32 of them.
 template <class Offset>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(threads_of_segments)
     list_segments_kernel(const segments_functor<no_functor, Offset> all, const prepared_kinds kinds,
                          const prepared_list list, prepared_piece* pieces, listed_so_far* so_far) {
   wait_for_grid_before();
