@@ -11,6 +11,7 @@
 #include <fanin/md_range.hpp>
 
 #include "contract/contract.hpp"
+#include "support/boxes.hpp"
 
 /// Ranges of several dimensions: every index once, in bounds; places, and ties in the order of the tag; all forms.
 namespace fanin_test {
@@ -187,6 +188,27 @@ struct count_low {
 struct tens {
   FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return 10 * i + j; }
 };
+
+template <fanin::iterate Order, std::size_t Rank, class Exec>
+void expect_each_once(Exec& exec, const std::array<std::int64_t, Rank>& extents) {
+  placed<std::int32_t, Exec> visits(exec, std::vector<std::int32_t>(static_cast<std::size_t>(count_of(extents)), 0));
+  const mark_box<Rank> f{visits.data(), strides_of<Order>(extents)};
+  const auto [sum, least] = fanin::parallel_reduce(fanin::md_range<Order>(exec, lower_of<Rank>(), upper_of(extents)), f,
+                                                   fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
+  const box_facts<Rank> expected = facts_of_box<Order>(extents);
+  EXPECT_EQ(sum, expected.sum);
+  EXPECT_EQ(least, expected.least);
+  EXPECT_EQ(visits.host(), std::vector<std::int32_t>(visits.size(), 1));
+}
+
+/// Large ones, which the CUDA backend takes by tiles of 8 x 32: rows and columns of whole tiles, one less and one more.
+TYPED_TEST(md_ranges, large_boxes) {
+  expect_each_once<fanin::iterate::right, 2>(this->exec(), {1'000, 1'024});
+  expect_each_once<fanin::iterate::right, 2>(this->exec(), {33'001, 31});
+  expect_each_once<fanin::iterate::left, 2>(this->exec(), {100'001, 15});
+  expect_each_once<fanin::iterate::left, 3>(this->exec(), {97, 95, 101});
+  expect_each_once<fanin::iterate::right, 4>(this->exec(), {3, 301, 30, 33});
+}
 
 TYPED_TEST(md_ranges, results_that_are_no_places_stay_what_they_are) {
   const auto range = fanin::md_range(this->exec(), {30, 5});

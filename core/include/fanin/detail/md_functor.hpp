@@ -84,6 +84,24 @@ struct md_row {
   }
 };
 
+/// f of an index, of the one below it, and so on: only the next fastest dimension's changes.
+template <class F, std::size_t Rank, iterate Order>
+struct md_column {
+  const F& f;
+  md_index<Rank> index;
+
+  FANIN_FUNCTION constexpr decltype(auto) operator()(std::int64_t below) const {
+    return call(below, std::make_index_sequence<Rank>{});
+  }
+
+ private:
+  template <std::size_t... I>
+  FANIN_FUNCTION constexpr decltype(auto) call(std::int64_t below, std::index_sequence<I...>) const {
+    constexpr std::size_t next = md_shape<Rank, Order>::template dimension<1>;
+    return f((I == next ? index[I] + below : index[I])...);
+  }
+};
+
 /// use(g, begin, until) for one row; where f takes ints and the numbers fit some, with ints, of which a compiler knows
 /// that they do not wrap.
 template <std::size_t Rank, iterate Order, class F, class Use, std::size_t... I>

@@ -52,6 +52,22 @@ class md_shape {
     return index;
   }
 
+  /// The index that is `next` and `fast` behind the first one in the next fastest and the fastest dimension, and in the
+  /// others the one whose number is `slower`.
+  FANIN_FUNCTION constexpr md_index<Rank> index_of(std::int64_t slower, std::int64_t next, std::int64_t fast) const {
+    md_index<Rank> index{};
+    index[fastest] = lower_[fastest] + fast;
+    index[dimension<1>] = lower_[dimension<1>] + next;
+    if constexpr (Rank > 2) {
+      if (is_short_) {
+        fill<2>(index, static_cast<std::uint32_t>(slower));
+      } else {
+        fill<2>(index, static_cast<std::uint64_t>(slower));
+      }
+    }
+    return index;
+  }
+
   /// The number of an index, one of the box.
   FANIN_FUNCTION constexpr std::int64_t number_of(const md_index<Rank>& index) const {
     return number_from<Rank - 1>(index, 0);

@@ -36,9 +36,8 @@ struct cuda_backend : cuda_calls {
                                                 [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    return detail::with_index_source(f, first, count, [&](const auto& source) {
-      return detail::reduce_blocking<Strategy>(
-          handle, label, source, detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
+    return over_indices(f, first, count, c, [&](const auto& source, const auto& composite) {
+      return detail::reduce_blocking<Strategy>(handle, label, source, composite);
     });
 #else
     refuse_functor<F>();
@@ -52,9 +51,8 @@ struct cuda_backend : cuda_calls {
                           [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    detail::with_index_source(f, first, count, [&](const auto& source) {
-      detail::reduce_ordered<Strategy>(handle, label, out, source,
-                                       detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
+    over_indices(f, first, count, c, [&](const auto& source, const auto& composite) {
+      detail::reduce_ordered<Strategy>(handle, label, out, source, composite);
     });
 #else
     refuse_functor<F>();
@@ -70,9 +68,8 @@ struct cuda_backend : cuda_calls {
                                                                [[maybe_unused]] const Composite& c) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    return detail::with_index_source(f, first, count, [&](const auto& source) {
-      return detail::reduce_pending<Strategy>(
-          handle, label, source, detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c)));
+    return over_indices(f, first, count, c, [&](const auto& source, const auto& composite) {
+      return detail::reduce_pending<Strategy>(handle, label, source, composite);
     });
 #else
     refuse_functor<F>();
@@ -273,6 +270,17 @@ struct cuda_backend : cuda_calls {
     static_assert(std::is_same_v<Strategy, cuda_strategy::one_pass>,
                   "fanin: strategies are for one result: give rows, columns and axes<...> the fanin::cuda itself");
   }
+
+#if defined(__CUDACC__)
+  // use(source, composite) with those that stand for f's calls and for what c asks.
+  template <class F, class Composite, class Use>
+  static decltype(auto) over_indices(const F& f, std::int64_t first, std::int64_t count, const Composite& c,
+                                     const Use& use) {
+    const auto composite = detail::with_columns_for<Strategy, F>(detail::substitute_composite_for<F>(c));
+    return detail::with_index_source<Strategy, std::remove_const_t<decltype(composite)>>(
+        f, first, count, [&](const auto& source) { return use(source, composite); });
+  }
+#endif
 
   // Of units that no CUDA compiler reads.
   template <class F>

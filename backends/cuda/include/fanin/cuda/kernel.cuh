@@ -65,14 +65,14 @@ struct workspace_of : grid_stage_of<Strategy, Composite>::workspace {};
 
 /// A lone block has a multiprocessor to itself. That one is enough is said, as the compiler otherwise keeps to 32
 /// registers, with which 2048 threads run, and folds between a thread's loads to do so. So it did of exact sums that
-/// something finishes, with 4.6 KiB of stack (sums over ranks: a third of the speed).
-template <class Strategy, class Composite>
+/// something finishes, with 4.6 KiB of stack (sums over ranks: a third of the speed), and of boxes by tiles.
+template <class Strategy, class Source, class Composite>
 inline constexpr int least_blocks_of_multiprocessor =
-    is_alone<Strategy> || (Composite::is_finished && Composite::has_any_spill) ? 1 : 0;
+    is_alone<Strategy> || has_tiles<Source> || (Composite::is_finished && Composite::has_any_spill) ? 1 : 0;
 
 /// Gather and combine in the block, combine in the cluster, hand to the grid stage: as the strategy's recipe says.
 template <class Strategy, class Source, class Composite>
-__global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy, Composite>)
+__global__ void __launch_bounds__(1024, (least_blocks_of_multiprocessor<Strategy, Source, Composite>))
     reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
   unsigned char* const shared = memory_of_launch();

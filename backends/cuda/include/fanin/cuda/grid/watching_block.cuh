@@ -216,7 +216,7 @@ struct watching_block {
                                   const Composite& c, cuda_destination<result_type> destination, bool may_post) {
     const void* const kernel = detail::kernel_pointer(&reduce_kernel<Strategy, Source, Composite>);
     const cuda_plan& plan = detail::make_plan<Strategy, Composite>(session, tuning, kernel, source, starts_early);
-    if constexpr (works_alone<Strategy, Composite>) {
+    if constexpr (works_alone<Strategy, Composite> && !has_tiles<Source>) {
       using lone = lone_block<alone<Strategy>, Composite>;
       if (lone::takes(plan, source)) {
         lone::enqueue(session, plan, source, c, destination);

@@ -9,6 +9,7 @@
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/handed_over.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
@@ -85,6 +86,17 @@ template <class T>
 struct substitute<prod<T, float>> {
   using type = keeping_prod<T>;
 };
+
+template <class T, bool Least>
+inline constexpr bool sees_index<ordered_extreme<T, Least>> = false;
+template <class Low, class High, class Result>
+inline constexpr bool sees_index<ordered_pair<Low, High, Result>> = sees_index<Low> || sees_index<High>;
+template <class T, class A>
+inline constexpr bool sees_index<packed_sum<T, A>> = false;
+template <class T>
+inline constexpr bool sees_index<keeping_sum<T>> = false;
+template <class T>
+inline constexpr bool sees_index<keeping_prod<T>> = false;
 
 template <class R>
 constexpr auto substitute_reducer(const R& reducer) {

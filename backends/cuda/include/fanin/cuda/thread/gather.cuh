@@ -7,6 +7,7 @@
 #include <fanin/cuda/thread/fold_n.cuh>
 #include <fanin/cuda/thread/grid_stride.cuh>
 #include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/tiles.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 
 namespace fanin::detail {
@@ -23,6 +24,8 @@ __device__ void gather(const Source& source, const Composite& c, typename Compos
     detail::gather_bulk<recipe.loads>(source, c, state, block.copies, shared);
   } else if constexpr (is_alone<Strategy>) {
     detail::gather_alone<units_in_flight_alone<Source>(recipe)>(source, c, state);
+  } else if constexpr (has_tiles<Source>) {
+    detail::gather_tiles<units_in_flight<Source>(recipe, finishes_in_spill<Strategy, Composite>)>(source, c, state);
   } else if constexpr (is_wide) {
     detail::gather_vectorised<units_in_flight<Source>(recipe, finishes_in_spill<Strategy, Composite>)>(source, c,
                                                                                                        state);

@@ -47,6 +47,10 @@ inline constexpr std::size_t words_of<strided_values<F, Rank, T...>> = words_of<
 template <class F>
 inline constexpr bool keeps_values = false;
 
+/// Whether a source is a box by tiles (thread/tiles.cuh).
+template <class Source>
+inline constexpr bool has_tiles = false;
+
 /// A functor over the indices first, first + 1, ...
 template <class F>
 struct index_source {
@@ -342,14 +346,15 @@ inline constexpr bool values_fit_registers = [] {
   }
 }();
 
-/// Calls use(source) with the source for a functor over the indices first, first + 1, ...
-template <class F, class Use>
+/// Calls use(source) with the source for a functor over the indices first, first + 1, ..., of which this strategy makes
+/// that composite.
+template <class Strategy, class Composite, class F, class Use>
 decltype(auto) with_index_source(const F& f, std::int64_t first, std::int64_t count, const Use& use) {
   return use(index_source<F>{f, first, count});
 }
 
 /// transform_reduce: by 16-byte loads where the arrays' elements have one size and their addresses agree.
-template <class F, class... T, class Use>
+template <class Strategy, class Composite, class F, class... T, class Use>
 decltype(auto) with_index_source(const span_transform<F, T...>& f, std::int64_t first, std::int64_t count,
                                  const Use& use) {
   constexpr std::size_t size = std::max({sizeof(T)...});

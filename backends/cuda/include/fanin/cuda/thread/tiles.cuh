@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <fanin/batch.hpp>
+#include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/cuda/recipe.hpp>
+#include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
+#include <fanin/detail/divider.hpp>
+#include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/md_shape.hpp>
+#include <fanin/detail/strided.hpp>
+#include <fanin/device/memory.cuh>
+#include <fanin/device/warp.cuh>
+#include <fanin/macros.hpp>
+
+namespace fanin::detail {
+
+/// A box of several dimensions as tiles of its two fastest, one for a warp at a time: each lane has an index of the
+/// fastest dimension, and `height` of the next. See docs/adr/0023.
+class md_tiles {
+ public:
+  static constexpr int height = 8;
+  static constexpr int width = warp_size;
+  static constexpr std::int64_t least_length = 24;
+  static constexpr std::int64_t least_count = std::int64_t{3} << 18;
+
+  /// Which tile: along the fastest dimension, down the next, and of which plane, which the others number.
+  struct place {
+    std::uint32_t across;
+    std::uint32_t down;
+    std::uint32_t plane;
+  };
+
+  md_tiles() = default;
+  /// Of a box of `count` indices, if it has `least` and is not too narrow in either dimension.
+  template <std::size_t Rank, iterate Order>
+  md_tiles(const md_shape<Rank, Order>& shape, std::int64_t count, std::int64_t least = least_count) {
+    if (count < least || shape.extent(0) < least_length) return;
+    length_ = shape.extent(0);
+    rows_ = count / length_;
+    std::int64_t planes = 1;
+    if constexpr (Rank > 2) {
+      planes = rows_ / shape.extent(1);
+      rows_ = shape.extent(1);
+    }
+    const std::int64_t across = (length_ - 1) / width + 1;
+    const std::int64_t down = (rows_ - 1) / height + 1;
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (rows_ < height || across > most || down > most || planes > most) return;
+    across_ = divider(across);
+    down_ = divider(down);
+    planes_ = static_cast<std::uint32_t>(planes);
+  }
+
+  /// 0 where the box is not taken by tiles.
+  FANIN_FUNCTION std::uint32_t planes() const { return planes_; }
+  FANIN_FUNCTION std::int64_t length() const { return length_; }
+  FANIN_FUNCTION std::int64_t rows() const { return rows_; }
+
+  /// Of the tile whose number is n < 2^31.
+  FANIN_FUNCTION place place_of(std::uint32_t n) const {
+    const std::uint32_t row = across_.quotient(n);
+    const std::uint32_t plane = down_.quotient(row);
+    return {n - row * across(), row - plane * down(), plane};
+  }
+  /// As many tiles further as `by` is from the first one.
+  FANIN_FUNCTION place after(place at, const place& by) const {
+    at.across += by.across;
+    at.down += by.down;
+    at.plane += by.plane;
+    if (at.across >= across()) {
+      at.across -= across();
+      ++at.down;
+    }
+    if (at.down >= down()) {
+      at.down -= down();
+      ++at.plane;
+    }
+    return at;
+  }
+
+ private:
+  FANIN_FUNCTION std::uint32_t across() const { return static_cast<std::uint32_t>(across_.divisor()); }
+  FANIN_FUNCTION std::uint32_t down() const { return static_cast<std::uint32_t>(down_.divisor()); }
+
+  divider across_;
+  divider down_;
+  std::int64_t length_ = 0;
+  std::int64_t rows_ = 0;
+  std::uint32_t planes_ = 0;
+};
+
+/// A functor over a box that is taken by tiles.
+template <class F, std::size_t Rank, iterate Order>
+struct md_source : index_source<md_functor<F, Rank, Order>> {
+  md_tiles tiles;
+
+  /// From the index on that is so far behind the first one.
+  __device__ md_column<F, Rank, Order> column(std::int64_t plane, std::int64_t row, std::int64_t along) const {
+    return {this->f.f, this->f.shape.index_of(plane, row, along)};
+  }
+};
+template <class F, std::size_t Rank, iterate Order>
+inline constexpr bool has_tiles<md_source<F, Rank, Order>> = true;
+
+/// Whether a box is taken by tiles where it is not too small: a lane's values are held before they are folded, and the
+/// block's accumulators are. A functor of more words is taken to write.
+template <class Strategy, class F, class Composite>
+inline constexpr bool takes_tiles = [] {
+  using cuda_stage::thread;
+  constexpr thread stage = Strategy::recipe.thread;
+  constexpr std::size_t most_words = 3;
+  return (stage == thread::vectorised || stage == thread::bulk) &&
+         partial_kind_of<Strategy, Composite> == partial_kind::in_registers &&
+         values_fit_registers<index_source<F>, md_tiles::height> && words_of<F> <= most_words;
+}();
+
+/// Calls use(source) with the source for a functor over a box's numbers first, first + 1, ...
+template <class Strategy, class Composite, class F, std::size_t Rank, iterate Order, class Use>
+decltype(auto) with_index_source(const md_functor<F, Rank, Order>& f, std::int64_t first, std::int64_t count,
+                                 const Use& use) {
+  const index_source<md_functor<F, Rank, Order>> source{f, first, count};
+  if constexpr (Rank > 1 && takes_tiles<Strategy, md_functor<F, Rank, Order>, Composite>) {
+    const md_tiles tiles = first == 0 ? md_tiles(f.shape, count) : md_tiles();
+    if (tiles.planes() > 0) return use(md_source<F, Rank, Order>{source, tiles});
+  }
+  return use(source);
+}
+
+/// Count elements of a column from number `from` on: their values, and then the folds. Their numbers in the box are
+/// `number`, `number` + `distance`, ..., and not all larger than what the state has seen: who may see that gets no
+/// batch.
+template <int Count, class Value, class Column, class Composite>
+__device__ void accumulate_column(const Column& column, const Composite& c, typename Composite::state_type& state,
+                                  int from, std::int64_t number, std::int64_t distance) {
+  Value value[Count];
+#pragma unroll
+  for (int k = 0; k < Count; ++k) value[k] = column(from + k);
+  all_loads_first();
+  if constexpr (sees_index<Composite>) {
+#pragma unroll
+    for (int k = 0; k < Count; ++k) c.fold(state, value[k], number + (from + k) * distance);
+  } else {
+    c.fold_batch(state, tile_batch<Count, 1, Value>{value, number + from * distance, distance});
+  }
+}
+
+/// The tiles of a box, by the warps of the grid in turn; of each a lane's column at once, or half of it. Every index
+/// once.
+template <int Elements, class F, std::size_t Rank, iterate Order, class Composite>
+__device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Composite& c,
+                             typename Composite::state_type& state) {
+  using value_type = typename md_source<F, Rank, Order>::value_type;
+  constexpr int height = md_tiles::height;
+  constexpr int together = Elements < height ? height / 2 : height;
+  const md_tiles& tiles = source.tiles;
+  const std::uint32_t warps = blockDim.x / warp_size;
+  md_tiles::place at = tiles.place_of(blockIdx.x * warps + threadIdx.x / warp_size);
+  const md_tiles::place step = tiles.place_of(gridDim.x * warps);
+#pragma unroll 1
+  for (; at.plane < tiles.planes(); at = tiles.after(at, step)) {
+    const std::int64_t along = static_cast<std::int64_t>(at.across) * md_tiles::width + threadIdx.x % warp_size;
+    const std::int64_t row = static_cast<std::int64_t>(at.down) * height;
+    if (along >= tiles.length()) continue;
+    const auto column = source.column(at.plane, row, along);
+    const std::int64_t number = (at.plane * tiles.rows() + row) * tiles.length() + along;
+    int done = 0;
+    const auto accumulate = [&]<int Count>() {
+      detail::accumulate_column<Count, value_type>(column, c, state, done, number, tiles.length());
+      done += Count;
+    };
+    if (const std::int64_t left = tiles.rows() - row; left >= height) {
+#pragma unroll 1
+      while (done < height) accumulate.template operator()<together>();
+    } else {
+      static_assert(height == 8);
+      if ((left & 4) != 0) accumulate.template operator()<4>();
+      if ((left & 2) != 0) accumulate.template operator()<2>();
+      if ((left & 1) != 0) accumulate.template operator()<1>();
+    }
+  }
+}
+
+}  // namespace fanin::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <fanin/cuda/backend.hpp>
+#include <fanin/cuda/cuda.hpp>
+#include <fanin/detail/md_places.hpp>
+#include <fanin/md_range.hpp>
+
+#include "simulator/simulated.hpp"
+#include "support/boxes.hpp"
+#include "support/functors.hpp"
+
+// Boxes by tiles, which calls take for large ones only: small ones here.
+
+namespace fanin_test {
+namespace {
+
+template <std::size_t Rank, fanin::iterate Order>
+fanin::detail::md_shape<Rank, Order> shape_of(const std::array<std::int64_t, Rank>& extents) {
+  fanin::md_index<Rank> lower{};
+  fanin::md_index<Rank> sizes{};
+  for (std::size_t d = 0; d < Rank; ++d) {
+    lower[d] = first_in_box(d);
+    sizes[d] = extents[d];
+  }
+  return {lower, sizes, count_of(extents)};
+}
+
+template <fanin::iterate Order, std::size_t Rank>
+void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents,
+                      const fanin::cuda_tuning& tuning = {}) {
+  const auto shape = shape_of<Rank, Order>(extents);
+  const std::int64_t count = count_of(extents);
+  const fanin::detail::md_tiles tiles(shape, count, 1);
+  ASSERT_GT(tiles.planes(), 0u);
+
+  std::vector<std::int32_t> visits(static_cast<std::size_t>(count), 0);
+  using functor = fanin::detail::md_functor<mark_box<Rank>, Rank, Order>;
+  const functor f{shape, {visits.data(), strides_of<Order>(extents)}};
+  const auto composite =
+      fanin::detail::make_md_composite(shape, fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
+  const auto [sum, least] = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
+      gpu.with(tuning), nullptr, fanin::detail::md_source<mark_box<Rank>, Rank, Order>{{f, 0, count}, tiles},
+      composite);
+  const auto expected = facts_of_box<Order>(extents);
+  EXPECT_EQ(sum, expected.sum);
+  EXPECT_EQ(least, expected.least);
+  EXPECT_EQ(visits, std::vector<std::int32_t>(visits.size(), 1));
+}
+
+/// Boxes whose rows and columns end with a tile, within one and one behind it, of one tile and of several of a plane.
+TEST(boxes, each_index_once) {
+  for (int seed = 0; seed < 3; ++seed) {
+    for (const std::int64_t length : {24, 31, 32, 33, 100}) {
+      for (const std::int64_t rows : {8, 9, 15, 23, 64}) {
+        const new_device drawn;
+        const fanin::cuda gpu;
+        expect_each_once<fanin::iterate::right, 2>(gpu, {rows, length});
+        expect_each_once<fanin::iterate::left, 3>(gpu, {length, rows, 3});
+        expect_each_once<fanin::iterate::right, 4>(gpu, {2, 3, rows, length});
+      }
+    }
+  }
+}
+
+/// More tiles than warps, so that warps go on to others, of the same rows and of others.
+TEST(boxes, warps_go_on_by_any_step) {
+  for (int seed = 0; seed < 6; ++seed) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    expect_each_once<fanin::iterate::right, 2>(gpu, {1'031, 70});
+    expect_each_once<fanin::iterate::right, 2>(gpu, {11, 7'001});
+    expect_each_once<fanin::iterate::left, 3>(gpu, {33, 9, 301});
+    expect_each_once<fanin::iterate::right, 5>(gpu, {3, 5, 7, 13, 40});
+  }
+}
+
+TEST(boxes, narrow_boxes_have_none) {
+  const auto has_tiles = [](const std::array<std::int64_t, 3>& extents) {
+    return fanin::detail::md_tiles(shape_of<3, fanin::iterate::right>(extents), count_of(extents)).planes() > 0;
+  };
+  EXPECT_TRUE(has_tiles({1'000, 100, 100}));
+  EXPECT_FALSE(has_tiles({10, 100, 100}));                 // few
+  EXPECT_FALSE(has_tiles({100'000, 100, 10}));             // short rows
+  EXPECT_FALSE(has_tiles({10'000, 7, 1'000}));             // low planes
+  EXPECT_FALSE(has_tiles({1, 8, std::int64_t{1} << 40}));  // more tiles along a row than 31 bits number
+  EXPECT_FALSE(has_tiles({1, std::int64_t{1} << 40, 24}));
+  EXPECT_FALSE(has_tiles({std::int64_t{1} << 40, 8, 24}));
+}
+
+/// One warp takes all: of equal values the first one is told, though it goes along rows and comes back to earlier ones.
+TEST(boxes, places_by_one_warp) {
+  for (const std::int64_t length : {64, 100, 200}) {
+    for (const std::int64_t rows : {8, 30, 47}) {
+      const new_device drawn;
+      const fanin::cuda gpu;
+      expect_each_once<fanin::iterate::right, 2>(gpu, {rows, length}, {.block_size = 32, .grid_size = 1});
+      expect_each_once<fanin::iterate::left, 3>(gpu, {length, rows, 2}, {.block_size = 32, .grid_size = 1});
+    }
+  }
+}
+
+/// By the call, a box that is large enough; with one warp, several blocks and the default.
+TEST(boxes, of_a_call) {
+  const std::array<std::int64_t, 2> extents{1'001, 801};
+  const auto expected = facts_of_box<fanin::iterate::right>(extents);
+  for (const fanin::cuda_tuning& tuning :
+       {fanin::cuda_tuning{}, {.grid_size = 1}, {.block_size = 32, .grid_size = 7}}) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    std::vector<std::int32_t> visits(static_cast<std::size_t>(count_of(extents)), 0);
+    const mark_box<2> f{visits.data(), strides_of<fanin::iterate::right>(extents)};
+    const auto [sum, least] =
+        fanin::parallel_reduce(fanin::md_range(gpu.with(tuning), lower_of<2>(), upper_of(extents)), f,
+                               fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
+    EXPECT_EQ(sum, expected.sum);
+    EXPECT_EQ(least, expected.least);
+    EXPECT_EQ(visits, std::vector<std::int32_t>(visits.size(), 1));
+  }
+}
+
+}  // namespace
+}  // namespace fanin_test
