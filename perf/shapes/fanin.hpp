@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "shapes/box.hpp"
 #include "shapes/shape.hpp"
 
 namespace fanin_perf::shapes {
@@ -42,7 +43,9 @@ void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>
     fanin::reduce_into(fanin::runs_to(to_keys, out, more.count), exec, fanin::runs(std::span(f.x, count), keys),
                        fanin::sum<T>{});
   } else {
-    fanin::parallel_reduce_into(out, fanin::md_range(exec, {1, 1}, {n - 1, m - 1}), f, fanin::sum<T>{});
+    shapes::with_box(of.of, f.x, [&](const auto& within, const auto& g) {
+      fanin::parallel_reduce_into(out, fanin::md_range(exec, within.lower, within.upper), g, fanin::sum<T>{});
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "shapes/box.hpp"
 #include "shapes/fanin.hpp"
 #include "shapes/shape.hpp"
 
@@ -84,9 +85,9 @@ struct loops : on_host<T> {
       }
     } else {
       T sum = 0;
-      for (std::int64_t i = 1; i < n - 1; ++i) {
-        for (std::int64_t j = 1; j < m - 1; ++j) sum += f(i, j);
-      }
+      shapes::with_box(of.of, f.x, [&](const auto& within, const auto& g) {
+        shapes::for_each_in(within, [&](auto... i) { sum += g(i...); });
+      });
       *out = sum;
     }
   }

@@ -2,13 +2,18 @@
 #pragma once
 
 // Plain Kokkos, as its users write sums of rows and segments (a team each), of columns and along a middle axis (an
-// index each) and over two dimensions, and products of sparse matrices (some lanes of a team a row, or all of it).
+// index each) and over two or three dimensions, and products of sparse matrices (some lanes of a team a row, or all of
+// it).
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
+#include "shapes/box.hpp"
 #include "shapes/shape.hpp"
 
 namespace fanin_perf::shapes {
@@ -112,37 +117,6 @@ void multiply_by_kokkos(const Space& space, const problem<T>& of, const element_
   Kokkos::parallel_for(teams, multiply_rows<T, Space>{product, more.row_offsets, of.of.n, rows, lanes == 0, out});
 }
 
-/// The lanes by which a matrix takes the least time on a device. (On a host they are one.)
-template <class T, class Space>
-class lanes_of_rows {
- public:
-  lanes_of_rows(const Space& space, const problem<T>& of, const beside& more) {
-    if (of.of.what != kind::spmv) return;
-    double least = 0;
-    for (const int lanes : {0, 1, 2, 4, 8, 16, 32}) {
-      constexpr int calls = 10;
-      const auto run = [&] { multiply_by_kokkos(space, of, of.element(0), more, lanes, of.out); };
-      run();
-      space.fence();
-      const Kokkos::Timer timer;
-      for (int k = 0; k < calls; ++k) run();
-      space.fence();
-      const double seconds = timer.seconds();
-      if (least > 0 && seconds >= least) continue;
-      least = seconds;
-      lanes_ = lanes;
-    }
-  }
-  int get() const { return lanes_; }
-  preparation before() const {
-    if (lanes_ < 0) return {};
-    return {lanes_ == 0 ? "a team a row" : std::to_string(lanes_) + " lanes a row"};
-  }
-
- private:
-  int lanes_ = -1;
-};
-
 template <class T>
 struct sum_column {
   element_at<T> f;
@@ -166,15 +140,41 @@ struct sum_middle {
   }
 };
 
-template <class T>
-struct sum_all {
-  element_at<T> f;
+template <class T, class F, std::size_t Rank>
+struct sum_all;
+template <class T, class F>
+struct sum_all<T, F, 2> {
+  F f;
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, T& sum) const { sum += f(i, j); }
 };
+template <class T, class F>
+struct sum_all<T, F, 3> {
+  F f;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k, T& sum) const { sum += f(i, j, k); }
+};
+
+/// So much of the two fastest dimensions, and of a third; {}: as Kokkos has them.
+using tile = std::array<std::int64_t, 3>;
+
+template <class T, class Space, class F, std::size_t Rank>
+void sum_box_by_kokkos(const Space& space, const box<Rank>& within, const F& f, const tile& by, T* out) {
+  using view = Kokkos::View<T, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using policy = Kokkos::MDRangePolicy<Space, Kokkos::Rank<Rank>, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::Array<std::int64_t, Rank> lower{};
+  Kokkos::Array<std::int64_t, Rank> upper{};
+  Kokkos::Array<std::int64_t, Rank> sizes{};
+  for (std::size_t d = 0; d < Rank; ++d) {
+    lower[d] = within.lower[d];
+    upper[d] = within.upper[d];
+    sizes[d] = by[d + 3 - Rank];
+  }
+  const policy all = by == tile{} ? policy(space, lower, upper) : policy(space, lower, upper, sizes);
+  Kokkos::parallel_reduce(all, sum_all<T, F, Rank>{f}, Kokkos::Sum<T, typename Space::memory_space>(view(out)));
+}
 
 template <class T, class Space>
 void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at<T>& f, const beside& more, int lanes,
-                      T* out) {
+                      const tile& by, T* out) {
   const auto& [what, n, m, inner, given] = of.of;
   if (what == kind::rows) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
@@ -191,11 +191,67 @@ void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at
     const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> all(space, 0, m);
     Kokkos::parallel_for(all, sum_column<T>{f, n, out});
   } else {
-    using view = Kokkos::View<T, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    const Kokkos::MDRangePolicy<Space, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>> within(space, {1, 1},
-                                                                                                {n - 1, m - 1});
-    Kokkos::parallel_reduce(within, sum_all<T>{f}, Kokkos::Sum<T, typename Space::memory_space>(view(out)));
+    shapes::with_box(of.of, f.x,
+                     [&](const auto& within, const auto& g) { shapes::sum_box_by_kokkos(space, within, g, by, out); });
   }
 }
+
+/// How a matrix or a box takes the least time on a device: by so many lanes a row, by such tiles. (A host has one lane,
+/// and Kokkos's own tiles.)
+template <class T, class Space>
+class best_by_kokkos {
+ public:
+  best_by_kokkos(const Space& space, const problem<T>& of, const beside& more) {
+    double least = 0;
+    const auto is_best = [&](int lanes, const tile& by) {
+      constexpr int calls = 10;
+      const auto run = [&] { reduce_by_kokkos(space, of, of.element(0), more, lanes, by, of.out); };
+      run();
+      space.fence();
+      const Kokkos::Timer timer;
+      for (int k = 0; k < calls; ++k) run();
+      space.fence();
+      const double seconds = timer.seconds();
+      if (least > 0 && seconds >= least) return false;
+      least = seconds;
+      return true;
+    };
+    if (of.of.what == kind::spmv) {
+      for (const int some : {0, 1, 2, 4, 8, 16, 32}) {
+        if (is_best(some, {})) lanes_ = some;
+      }
+      before_ = lanes_ == 0 ? "a team a row" : std::to_string(lanes_) + " lanes a row";
+    } else if (of.of.is_box()) {
+      for (const tile& some : std::initializer_list<tile>{{},
+                                                          {1, 1, 256},
+                                                          {1, 2, 128},
+                                                          {1, 4, 64},
+                                                          {1, 8, 32},
+                                                          {1, 16, 16},
+                                                          {1, 4, 128},
+                                                          {1, 8, 64},
+                                                          {1, 16, 32},
+                                                          {2, 4, 32},
+                                                          {4, 4, 16},
+                                                          {4, 4, 32}}) {
+        if ((of.of.inner == 1 && some[0] > 1) || !is_best(lanes_, some)) continue;
+        tile_ = some;
+        before_ = some == tile{} ? "Kokkos's tiles" : "tiles of " + text_of(some);
+      }
+    }
+  }
+  int lanes() const { return lanes_; }
+  const tile& by() const { return tile_; }
+  preparation before() const { return {before_}; }
+
+ private:
+  static std::string text_of(const tile& by) {
+    return std::to_string(by[0]) + 'x' + std::to_string(by[1]) + 'x' + std::to_string(by[2]);
+  }
+
+  int lanes_ = 1;
+  tile tile_{};
+  std::string before_;
+};
 
 }  // namespace fanin_perf::shapes

@@ -13,15 +13,15 @@ template <class T>
 class kokkos_cuda : public on_cuda<T> {
  public:
   explicit kokkos_cuda(const problem<T>& of)
-      : on_cuda<T>(of), space_(this->stream()), lanes_(space_, of, this->more()) {}
+      : on_cuda<T>(of), space_(this->stream()), best_(space_, of, this->more()) {}
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) const {
-    reduce_by_kokkos(space_, of, f, this->more(), lanes_.get(), out);
+    reduce_by_kokkos(space_, of, f, this->more(), best_.lanes(), best_.by(), out);
   }
-  preparation before() const { return lanes_.before(); }
+  preparation before() const { return best_.before(); }
 
  private:
   Kokkos::Cuda space_;
-  lanes_of_rows<T, Kokkos::Cuda> lanes_;
+  best_by_kokkos<T, Kokkos::Cuda> best_;
 };
 
 }  // namespace

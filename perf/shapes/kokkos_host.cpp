@@ -38,7 +38,7 @@ template <class T>
 struct plain_kokkos : on_threads<T> {
   using on_threads<T>::on_threads;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
-    reduce_by_kokkos(space(), of, f, this->indices.more(), 1, out);
+    reduce_by_kokkos(space(), of, f, this->indices.more(), 1, {}, out);
   }
 };
 

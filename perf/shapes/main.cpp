@@ -27,7 +27,8 @@ namespace {
 using namespace fanin_perf;
 
 constexpr const char* about =
-    "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM), of rows by offsets "
+    "Times sums of rows (rows:NxM), of columns (columns:NxM), of all but a halo (md:NxM, md:NxMxK), of the "
+    "squares of a stencil within it (stencil:NxM, stencil:NxMxK), of rows by offsets "
     "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
     "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
     "(giant:NxM); of segments whose offsets are an array in a file (segments:FILE.npy, segments:FILE.npz:ARRAY); along "

@@ -17,6 +17,7 @@
 #include "harness/numbers.hpp"
 #include "harness/options.hpp"
 #include "npy.hpp"
+#include "shapes/box.hpp"
 #include "shapes/input.hpp"
 #include "shapes/matrix.hpp"
 
@@ -97,12 +98,20 @@ class case_data {
       }
       return;
     }
-    const std::int64_t halo = of.what == kind::md ? 1 : 0;
-    for (std::int64_t i = halo; i < of.n - halo; ++i) {
-      for (std::int64_t j = halo; j < of.m - halo; ++j) {
+    if (of.is_box()) {
+      shapes::with_box(of, x, [&](const auto& within, const auto& f) {
+        shapes::for_each_in(within, [&](auto... i) {
+          const auto value = static_cast<double>(f(i...));
+          sums_[0] += value;
+          magnitudes_[0] += std::abs(value);
+        });
+      });
+      return;
+    }
+    for (std::int64_t i = 0; i < of.n; ++i) {
+      for (std::int64_t j = 0; j < of.m; ++j) {
         for (std::int64_t k = 0; k < of.inner; ++k) {
-          const std::int64_t kept = i * of.inner + k;
-          add(of.what == kind::md ? 0 : of.what == kind::columns ? j : kept, (i * of.m + j) * of.inner + k);
+          add(of.what == kind::columns ? j : i * of.inner + k, (i * of.m + j) * of.inner + k);
         }
       }
     }
@@ -257,7 +266,8 @@ std::vector<std::int64_t> shape::offsets() const {
 std::string shape::text() const {
   const std::string_view name = kind_names[static_cast<std::size_t>(what)];
   if (given != nullptr) return fmt::format("{}:{}", name, given->name);
-  return what == kind::middle ? fmt::format("{}:{}x{}x{}", name, n, m, inner) : fmt::format("{}:{}x{}", name, n, m);
+  return inner > 1 || what == kind::middle ? fmt::format("{}:{}x{}x{}", name, n, m, inner)
+                                           : fmt::format("{}:{}x{}", name, n, m);
 }
 
 shape parse_shape(std::string_view text) {
@@ -276,18 +286,22 @@ shape parse_shape(std::string_view text) {
     at = by;
   }
   const auto what = static_cast<kind>(name - std::begin(kind_names));
-  if (name == std::end(kind_names) || extents.size() != (what == kind::middle ? 3 : 2)) {
+  const bool may_be_box = what == kind::md || what == kind::stencil;
+  const bool fits =
+      may_be_box ? extents.size() == 2 || extents.size() == 3 : extents.size() == (what == kind::middle ? 3 : 2);
+  if (name == std::end(kind_names) || !fits) {
     throw std::invalid_argument(
-        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, middle:512x512x512, "
+        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, stencil:256x256x256, "
+                    "middle:512x512x512, "
                     "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16, runs:2^20x16 or "
                     "spmv:stencil7:2^20",
                     text));
   }
-  const shape found{what, extents[0], extents[1], what == kind::middle ? extents[2] : 1};
+  const shape found{what, extents[0], extents[1], extents.size() == 3 ? extents[2] : 1};
   if (constexpr std::int64_t most = std::int64_t{1} << 40; found.n > most / found.m / found.inner) {
     throw std::invalid_argument(fmt::format("{} has more than 2^40 elements, which are the most", text));
   }
-  if (found.what == kind::md && (found.n < 3 || found.m < 3)) {
+  if (found.is_box() && *std::min_element(extents.begin(), extents.end()) < 3) {
     throw std::invalid_argument(fmt::format("{} has nothing within its halo; extents of 3 are the least", text));
   }
   return found;

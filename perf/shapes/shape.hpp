@@ -19,13 +19,13 @@
 
 namespace fanin_perf::shapes {
 
-/// A sum of each row, of each column, of all but a halo of one around them, along the middle axis of three, or of each
-/// row again: by offsets, and by keys that are equal in it. By offsets also of n segments of m elements on average,
-/// whose lengths are as a power law has them, or all of whose elements are in one. The product of a sparse matrix and a
-/// vector.
-enum class kind { rows, columns, md, middle, segments, powerlaw, giant, runs, spmv };
-inline constexpr std::string_view kind_names[] = {"rows",     "columns", "md",   "middle", "segments",
-                                                  "powerlaw", "giant",   "runs", "spmv"};
+/// A sum of each row, of each column, of all but a halo of one around them (of two or three dimensions), of the squares
+/// of a stencil within it, along the middle axis of three, or of each row again: by offsets, and by keys that are equal
+/// in it. By offsets also of n segments of m elements on average, whose lengths are as a power law has them, or all of
+/// whose elements are in one. The product of a sparse matrix and a vector.
+enum class kind { rows, columns, md, stencil, middle, segments, powerlaw, giant, runs, spmv };
+inline constexpr std::string_view kind_names[] = {"rows",     "columns",  "md",    "stencil", "middle",
+                                                  "segments", "powerlaw", "giant", "runs",    "spmv"};
 
 /// What no extents say, under the name it was asked for by.
 struct pattern {
@@ -45,7 +45,8 @@ struct shape {
 
   /// Of an array; given offsets may begin behind its first ones.
   std::int64_t elements() const { return given != nullptr ? given->offsets.back() : n * m * inner; }
-  std::int64_t results() const { return what == kind::md ? 1 : what == kind::columns ? m : n * inner; }
+  bool is_box() const { return what == kind::md || what == kind::stencil; }
+  std::int64_t results() const { return is_box() ? 1 : what == kind::columns ? m : n * inner; }
   bool has_offsets() const { return what == kind::segments || what == kind::powerlaw || what == kind::giant; }
   /// Where segments begin, and the last one ends.
   std::vector<std::int64_t> offsets() const;
@@ -151,7 +152,7 @@ struct problem {
 };
 
 /// Plain Kokkos has none of runs.
-inline const std::vector<kind> kinds_of_kokkos{kind::rows,     kind::columns,  kind::md,    kind::middle,
+inline const std::vector<kind> kinds_of_kokkos{kind::rows,     kind::columns,  kind::md,    kind::stencil, kind::middle,
                                                kind::segments, kind::powerlaw, kind::giant, kind::spmv};
 
 /// What a contender did before its calls, whose times do not hold it.
@@ -203,8 +204,8 @@ struct contender {
   std::string name;
   bool is_peer = true;  ///< that Fanin's rows get a ratio to
   bool waits = true;    ///< each call has ended when it returns
-  std::vector<kind> kinds{kind::rows,     kind::columns, kind::md,   kind::middle, kind::segments,
-                          kind::powerlaw, kind::giant,   kind::runs, kind::spmv};
+  std::vector<kind> kinds{kind::rows,     kind::columns,  kind::md,    kind::stencil, kind::middle,
+                          kind::segments, kind::powerlaw, kind::giant, kind::runs,    kind::spmv};
   maker<float> f32{};
   maker<double> f64{};
 
