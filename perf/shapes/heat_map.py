@@ -35,7 +35,7 @@ def read(path):
         if row["contender"] != "fanin" or "gb_per_s" not in row or "elements" in row:
             continue  # a peer, a fault, or segments of a file, a matrix
         kind, extents = row["shape"].split(":")
-        if kind not in NAMES:
+        if kind not in NAMES or extents.count("x") != 1:
             continue
         n, m = (int(extent) for extent in extents.split("x"))
         if kind == "md" and min(n, m) < 64:
