@@ -103,6 +103,26 @@ TEST(boxes, places_by_one_warp) {
   }
 }
 
+struct falls {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return -1'000 * i - j; }
+};
+/// The least is the last of all, in tiles of each height.
+TEST(boxes, places_in_low_tiles) {
+  for (std::int64_t rows = 8; rows < 16; ++rows) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::array<std::int64_t, 2> extents{rows, 40};
+    const auto shape = shape_of<2, fanin::iterate::right>(extents);
+    const auto composite = fanin::detail::make_md_composite(shape, fanin::min_loc<std::int64_t>{});
+    const fanin::detail::md_tiles tiles(shape, count_of(extents), 1);
+    const auto least = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
+        fanin::backend<fanin::cuda>::handle(gpu), nullptr,
+        fanin::detail::md_source<falls, 2, fanin::iterate::right>{{{shape, {}}, 0, count_of(extents)}, tiles},
+        composite);
+    EXPECT_EQ(least.index, (fanin::md_index<2>{{upper_of(extents)[0] - 1, upper_of(extents)[1] - 1}}));
+  }
+}
+
 /// By the call, a box that is large enough; with one warp, several blocks and the default.
 TEST(boxes, of_a_call) {
   const std::array<std::int64_t, 2> extents{1'001, 801};
