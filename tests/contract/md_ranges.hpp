@@ -201,6 +201,17 @@ void expect_each_once(Exec& exec, const std::array<std::int64_t, Rank>& extents)
   EXPECT_EQ(visits.host(), std::vector<std::int32_t>(visits.size(), 1));
 }
 
+template <fanin::iterate Order, std::size_t Rank, class Exec>
+void expect_each_added_once(Exec& exec, const std::array<std::int64_t, Rank>& extents) {
+  placed<std::int32_t, Exec> visits(exec, std::vector<std::int32_t>(static_cast<std::size_t>(count_of(extents)), 0));
+  const add_box<Rank> f{{visits.data(), strides_of<Order>(extents)}};
+  const auto [sum, count] = fanin::parallel_reduce(fanin::md_range<Order>(exec, lower_of<Rank>(), upper_of(extents)), f,
+                                                   fanin::sum<std::int64_t>{}, fanin::sum<std::int32_t>{});
+  EXPECT_EQ(sum, facts_of_box<Order>(extents).sum);
+  EXPECT_EQ(count, count_of(extents));
+  EXPECT_EQ(visits.host(), std::vector<std::int32_t>(visits.size(), 1));
+}
+
 /// Large ones, which the CUDA backend takes by tiles of 8 x 32: rows and columns of whole tiles, one less and one more.
 TYPED_TEST(md_ranges, large_boxes) {
   expect_each_once<fanin::iterate::right, 2>(this->exec(), {1'000, 1'024});
@@ -208,6 +219,8 @@ TYPED_TEST(md_ranges, large_boxes) {
   expect_each_once<fanin::iterate::left, 2>(this->exec(), {100'001, 15});
   expect_each_once<fanin::iterate::left, 3>(this->exec(), {97, 95, 101});
   expect_each_once<fanin::iterate::right, 4>(this->exec(), {3, 301, 30, 33});
+  expect_each_added_once<fanin::iterate::left, 2>(this->exec(), {1'001, 801});
+  expect_each_added_once<fanin::iterate::right, 3>(this->exec(), {97, 95, 101});
 }
 
 TYPED_TEST(md_ranges, results_that_are_no_places_stay_what_they_are) {

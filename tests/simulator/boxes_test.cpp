@@ -66,6 +66,28 @@ TEST(boxes, each_index_once) {
   }
 }
 
+/// Functors with accumulators.
+TEST(boxes, each_added_once) {
+  for (const std::int64_t rows : {8, 15, 100}) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::array<std::int64_t, 3> extents{40, rows, 5};
+    const auto shape = shape_of<3, fanin::iterate::left>(extents);
+    const std::int64_t size = count_of(extents);
+    std::vector<std::int32_t> visits(static_cast<std::size_t>(size), 0);
+    using functor = fanin::detail::md_functor<add_box<3>, 3, fanin::iterate::left>;
+    const functor f{shape, {{visits.data(), strides_of<fanin::iterate::left>(extents)}}};
+    const auto [sum, count] = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
+        fanin::backend<fanin::cuda>::handle(gpu), nullptr,
+        fanin::detail::md_source<add_box<3>, 3, fanin::iterate::left>{{f, 0, size},
+                                                                      fanin::detail::md_tiles(shape, size, 1)},
+        fanin::detail::make_composite(fanin::sum<std::int64_t>{}, fanin::sum<std::int32_t>{}));
+    EXPECT_EQ(sum, facts_of_box<fanin::iterate::left>(extents).sum);
+    EXPECT_EQ(count, size);
+    EXPECT_EQ(visits, std::vector<std::int32_t>(visits.size(), 1));
+  }
+}
+
 /// More tiles than warps, so that warps go on to others, of the same rows and of others.
 TEST(boxes, warps_go_on_by_any_step) {
   for (int seed = 0; seed < 6; ++seed) {

@@ -96,6 +96,26 @@ struct mark_box {
   }
 };
 
+/// The same into accumulators: a sum, and how many.
+template <std::size_t Rank>
+struct add_box {
+  mark_box<Rank> mark;
+
+  FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t& sum, std::int32_t& count) const
+    requires(Rank == 2)
+  {
+    sum += mark(i, j);
+    ++count;
+  }
+  FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t& sum,
+                                 std::int32_t& count) const
+    requires(Rank == 3)
+  {
+    sum += mark(i, j, k);
+    ++count;
+  }
+};
+
 template <std::size_t Rank>
 struct box_facts {
   std::int64_t sum = 0;

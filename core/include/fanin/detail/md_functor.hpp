@@ -87,18 +87,22 @@ struct md_row {
 /// f of an index, of the one below it, and so on: only the next fastest dimension's changes.
 template <class F, std::size_t Rank, iterate Order>
 struct md_column {
+  using dimensions = std::make_index_sequence<Rank>;
+
   const F& f;
   md_index<Rank> index;
 
-  FANIN_FUNCTION constexpr decltype(auto) operator()(std::int64_t below) const {
-    return call(below, std::make_index_sequence<Rank>{});
+  template <class... State>
+    requires(takes_indices<F, dimensions, State...>)
+  FANIN_FUNCTION constexpr decltype(auto) operator()(std::int64_t below, State&&... state) const {
+    return call(below, dimensions{}, static_cast<State&&>(state)...);
   }
 
  private:
-  template <std::size_t... I>
-  FANIN_FUNCTION constexpr decltype(auto) call(std::int64_t below, std::index_sequence<I...>) const {
+  template <std::size_t... I, class... State>
+  FANIN_FUNCTION constexpr decltype(auto) call(std::int64_t below, std::index_sequence<I...>, State&&... state) const {
     constexpr std::size_t next = md_shape<Rank, Order>::template dimension<1>;
-    return f((I == next ? index[I] + below : index[I])...);
+    return f((I == next ? index[I] + below : index[I])..., static_cast<State&&>(state)...);
   }
 };
 

@@ -108,8 +108,8 @@ struct md_source : index_source<md_functor<F, Rank, Order>> {
 template <class F, std::size_t Rank, iterate Order>
 inline constexpr bool has_tiles<md_source<F, Rank, Order>> = true;
 
-/// Whether a box is taken by tiles where it is not too small: a lane's values are held before they are folded, and the
-/// block's accumulators are. A functor of more words is taken to write.
+/// Whether a box is taken by tiles where it is not too small: a lane's values are held before they are folded, or go to
+/// accumulators at once, and the block's accumulators are in registers. A functor of more words is taken to write.
 template <class Strategy, class F, class Composite>
 inline constexpr bool takes_tiles = [] {
   using cuda_stage::thread;
@@ -117,7 +117,8 @@ inline constexpr bool takes_tiles = [] {
   constexpr std::size_t most_words = 3;
   return (stage == thread::vectorised || stage == thread::bulk) &&
          partial_kind_of<Strategy, Composite> == partial_kind::in_registers &&
-         values_fit_registers<index_source<F>, md_tiles::height> && words_of<F> <= most_words;
+         (Composite::template takes_accumulator<F> || values_fit_registers<index_source<F>, md_tiles::height>) &&
+         words_of<F> <= most_words;
 }();
 
 /// Calls use(source) with the source for a functor over a box's numbers first, first + 1, ...
@@ -132,21 +133,27 @@ decltype(auto) with_index_source(const md_functor<F, Rank, Order>& f, std::int64
   return use(source);
 }
 
-/// Count elements of a column from number `from` on: their values, and then the folds. Their numbers in the box are
-/// `number`, `number` + `distance`, ..., and not all larger than what the state has seen: who may see that gets no
+/// Count elements of a column from number `from` on: all of their loads, and then the folds. Their numbers in the box
+/// are `number`, `number` + `distance`, ..., and not all larger than what the state has seen: who may see that gets no
 /// batch.
-template <int Count, class Value, class Column, class Composite>
+template <int Count, class Source, class Column, class Composite>
 __device__ void accumulate_column(const Column& column, const Composite& c, typename Composite::state_type& state,
                                   int from, std::int64_t number, std::int64_t distance) {
-  Value value[Count];
+  if constexpr (Source::value_size == 0) {
 #pragma unroll
-  for (int k = 0; k < Count; ++k) value[k] = column(from + k);
-  all_loads_first();
-  if constexpr (sees_index<Composite>) {
-#pragma unroll
-    for (int k = 0; k < Count; ++k) c.fold(state, value[k], number + (from + k) * distance);
+    for (int k = 0; k < Count; ++k) c.accumulate(column, state, from + k);
   } else {
-    c.fold_batch(state, tile_batch<Count, 1, Value>{value, number + from * distance, distance});
+    using value_type = typename Source::value_type;
+    value_type value[Count];
+#pragma unroll
+    for (int k = 0; k < Count; ++k) value[k] = column(from + k);
+    all_loads_first();
+    if constexpr (sees_index<Composite>) {
+#pragma unroll
+      for (int k = 0; k < Count; ++k) c.fold(state, value[k], number + (from + k) * distance);
+    } else {
+      c.fold_batch(state, tile_batch<Count, 1, value_type>{value, number + from * distance, distance});
+    }
   }
 }
 
@@ -155,7 +162,7 @@ __device__ void accumulate_column(const Column& column, const Composite& c, type
 template <int Elements, class F, std::size_t Rank, iterate Order, class Composite>
 __device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Composite& c,
                              typename Composite::state_type& state) {
-  using value_type = typename md_source<F, Rank, Order>::value_type;
+  using source_type = md_source<F, Rank, Order>;
   constexpr int height = md_tiles::height;
   constexpr int together = Elements < height ? height / 2 : height;
   const md_tiles& tiles = source.tiles;
@@ -171,7 +178,7 @@ __device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Comp
     const std::int64_t number = (at.plane * tiles.rows() + row) * tiles.length() + along;
     int done = 0;
     const auto accumulate = [&]<int Count>() {
-      detail::accumulate_column<Count, value_type>(column, c, state, done, number, tiles.length());
+      detail::accumulate_column<Count, source_type>(column, c, state, done, number, tiles.length());
       done += Count;
     };
     if (const std::int64_t left = tiles.rows() - row; left >= height) {
