@@ -7,6 +7,7 @@
 
 #include <fanin/axes.hpp>
 #include <fanin/cuda/backend.hpp>
+#include <fanin/md_range.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -22,6 +23,15 @@ struct product {
   const std::int32_t* column;
   const T* x;
   FANIN_FUNCTION T operator()(std::int64_t, std::int64_t k) const { return a[k] * x[column[k]]; }
+};
+
+/// Of a field.
+template <class T>
+struct element_of_box {
+  const T* x;
+  std::int64_t m;
+  std::int64_t l;
+  FANIN_FUNCTION T operator()(std::int64_t i, std::int64_t j, std::int64_t k) const { return x[(i * m + j) * l + k]; }
 };
 
 template <class T>
@@ -42,6 +52,9 @@ void all(const fanin::cuda& gpu, float* f, double* d, const std::int64_t* offset
   const auto rows = fanin::segments(gpu, std::span(offsets, n + 1));
   fanin::parallel_reduce_into(f, rows, product<float>{f, keys, f}, fanin::sum<float>{});
   fanin::parallel_reduce_into(d, rows, product<double>{d, keys, d}, fanin::sum<double>{});
+  const auto box = fanin::md_range(gpu, {n, n, n});
+  fanin::parallel_reduce_into(f, box, element_of_box<float>{f, 1, 1}, fanin::sum<float>{});
+  fanin::parallel_reduce_into(d, box, element_of_box<double>{d, 1, 1}, fanin::sum<double>{});
   const auto ready = rows.prepared();
   fanin::parallel_reduce_into(f, ready, product<float>{f, keys, f}, fanin::sum<float>{});
   fanin::parallel_reduce_into(d, ready, product<double>{d, keys, d}, fanin::sum<double>{});

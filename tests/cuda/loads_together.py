@@ -36,6 +36,8 @@ EXPECTED = {
     ("prepared_segments_kernelILi3", "productIdE"): {"DMUL": [24] * 8},
     ("prepared_segments_kernelILi4", "productIdE"): {"DMUL": [12] * 8},
     ("prepared_segments_kernelILi5", "productIdE"): {"DMUL": [12] * 8},
+    ("md_source", "element_of_boxIfE"): {"FADD": [8, 4, 2]},
+    ("md_source", "element_of_boxIdE"): {"DADD": [8, 4, 2]},
     ("runs_by_warps_kernel", FLOATS): {"FADD": [8] * 8},
     ("runs_by_warps_kernel", DOUBLES): {"STS": [8], "DADD": [8] * 7},
 }

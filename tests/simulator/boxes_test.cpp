@@ -30,8 +30,7 @@ fanin::detail::md_shape<Rank, Order> shape_of(const std::array<std::int64_t, Ran
 }
 
 template <fanin::iterate Order, std::size_t Rank>
-void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents,
-                      const fanin::cuda_tuning& tuning = {}) {
+void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents) {
   const auto shape = shape_of<Rank, Order>(extents);
   const std::int64_t count = count_of(extents);
   const fanin::detail::md_tiles tiles(shape, count, 1);
@@ -43,8 +42,8 @@ void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Ran
   const auto composite =
       fanin::detail::make_md_composite(shape, fanin::sum<std::int64_t>{}, fanin::min_loc<std::int64_t>{});
   const auto [sum, least] = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
-      gpu.with(tuning), nullptr, fanin::detail::md_source<mark_box<Rank>, Rank, Order>{{f, 0, count}, tiles},
-      composite);
+      fanin::backend<fanin::cuda>::handle(gpu), nullptr,
+      fanin::detail::md_source<mark_box<Rank>, Rank, Order>{{f, 0, count}, tiles}, composite);
   const auto expected = facts_of_box<Order>(extents);
   EXPECT_EQ(sum, expected.sum);
   EXPECT_EQ(least, expected.least);
@@ -113,16 +112,18 @@ TEST(boxes, narrow_boxes_have_none) {
   EXPECT_FALSE(has_tiles({std::int64_t{1} << 40, 8, 24}));
 }
 
-/// One warp takes all: of equal values the first one is told, though it goes along rows and comes back to earlier ones.
-TEST(boxes, places_by_one_warp) {
-  for (const std::int64_t length : {64, 100, 200}) {
-    for (const std::int64_t rows : {8, 30, 47}) {
-      const new_device drawn;
-      const fanin::cuda gpu;
-      expect_each_once<fanin::iterate::right, 2>(gpu, {rows, length}, {.block_size = 32, .grid_size = 1});
-      expect_each_once<fanin::iterate::left, 3>(gpu, {length, rows, 2}, {.block_size = 32, .grid_size = 1});
-    }
+struct two_are_least {
+  FANIN_FUNCTION float operator()(std::int64_t i, std::int64_t j) const {
+    return (i == 7 && j == 0) || (i == 0 && j == 32) ? 0 : 1;
   }
+};
+/// One lane comes to row 7 of the first tile, and then to row 0 of the next one.
+TEST(boxes, places_by_one_warp) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const auto all = fanin::md_range(gpu.with({.block_size = 32, .grid_size = 1}), {1'001, 801});
+  const auto least = fanin::parallel_reduce(all, two_are_least{}, fanin::min_loc<float>{});
+  EXPECT_EQ(least.index, (fanin::md_index<2>{{0, 32}}));
 }
 
 struct falls {
@@ -143,6 +144,45 @@ TEST(boxes, places_in_low_tiles) {
         composite);
     EXPECT_EQ(least.index, (fanin::md_index<2>{{upper_of(extents)[0] - 1, upper_of(extents)[1] - 1}}));
   }
+}
+
+/// Counts batches whose indices are not larger than what its state has seen, which fanin/batch.hpp promises.
+struct watches_order {
+  struct accumulator_type {
+    std::int64_t sum = 0;
+    std::int64_t last = -1;
+    std::int64_t broken = 0;
+    accumulator_type() = default;
+    explicit accumulator_type(std::int64_t value) : sum{value} {}
+  };
+  using value_type = std::int64_t;
+  FANIN_FUNCTION accumulator_type identity() const { return {}; }
+  FANIN_FUNCTION void join(accumulator_type& into, const accumulator_type& from) const {
+    into.sum += from.sum;
+    into.broken += from.broken;
+    into.last = from.last > into.last ? from.last : into.last;
+  }
+  template <int Rows, int Columns>
+  FANIN_FUNCTION void fold_batch(accumulator_type& acc,
+                                 const fanin::tile_batch<Rows, Columns, std::int64_t>& batch) const {
+    for (int k = 0; k < Rows * Columns; ++k) {
+      if (!batch.counts(k)) continue;
+      acc.sum += batch.values[k];
+      if (batch.index(k) <= acc.last) ++acc.broken;
+      acc.last = batch.index(k);
+    }
+  }
+};
+struct gives_one {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t, std::int64_t) const { return 1; }
+};
+TEST(boxes, batches_of_reducers_of_ones_own_rise) {
+  const new_device drawn;
+  const fanin::cuda gpu;
+  const auto found = fanin::parallel_reduce(fanin::md_range(gpu.with({.block_size = 32, .grid_size = 1}), {1'001, 801}),
+                                            gives_one{}, watches_order{});
+  EXPECT_EQ(found.sum, 1'001 * 801);
+  EXPECT_EQ(found.broken, 0);
 }
 
 /// By the call, a box that is large enough; with one warp, several blocks and the default.

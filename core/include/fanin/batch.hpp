@@ -17,7 +17,8 @@
 ///     fold_batch(state&, const fanin::tile_batch<Rows, Columns, value_type>&)   for devices, FANIN_FUNCTION
 /// which gives what folding one element after the other would give. Without it elements are folded so. Elements of
 /// another type than value_type are converted, and folded one by one. All indices of a batch are larger than those that
-/// the state has seen; single elements may come in any order.
+/// the state has seen; single elements may come in any order. Tiles have any number of Rows and Columns, one of each,
+/// too.
 ///
 /// For a device's inner loop it may tell how fast a whole tile goes:
 ///     fast_level(const state&, const tile_batch<Rows, Columns, value_type>&) -> unsigned

@@ -9,7 +9,6 @@
 #include <fanin/cuda/reducer/packed_sum.hpp>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/handed_over.hpp>
-#include <fanin/detail/strided.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
@@ -87,16 +86,17 @@ struct substitute<prod<T, float>> {
   using type = keeping_prod<T>;
 };
 
+/// Whether R's batches may come in any order, against what fanin/batch.hpp promises: to those of Fanin's own to whom it
+/// does not matter where values stand.
+template <class R>
+inline constexpr bool takes_batches_in_any_order = false;
+template <class T, class Acc>
+inline constexpr bool takes_batches_in_any_order<packed_sum<T, Acc>> = true;
 template <class T, bool Least>
-inline constexpr bool sees_index<ordered_extreme<T, Least>> = false;
+inline constexpr bool takes_batches_in_any_order<ordered_extreme<T, Least>> = true;
 template <class Low, class High, class Result>
-inline constexpr bool sees_index<ordered_pair<Low, High, Result>> = sees_index<Low> || sees_index<High>;
-template <class T, class A>
-inline constexpr bool sees_index<packed_sum<T, A>> = false;
-template <class T>
-inline constexpr bool sees_index<keeping_sum<T>> = false;
-template <class T>
-inline constexpr bool sees_index<keeping_prod<T>> = false;
+inline constexpr bool takes_batches_in_any_order<ordered_pair<Low, High, Result>> =
+    takes_batches_in_any_order<Low> && takes_batches_in_any_order<High>;
 
 template <class R>
 constexpr auto substitute_reducer(const R& reducer) {

@@ -4,16 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include <fanin/batch.hpp>
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/recipe.hpp>
+#include <fanin/cuda/reducer/substitute.hpp>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/divider.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_shape.hpp>
-#include <fanin/detail/strided.hpp>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/macros.hpp>
@@ -115,10 +116,11 @@ inline constexpr bool takes_tiles = [] {
   using cuda_stage::thread;
   constexpr thread stage = Strategy::recipe.thread;
   constexpr std::size_t most_words = 3;
+  constexpr std::size_t most_of_reducers = 1024;  // bytes; a kernel's arguments have 4096
   return (stage == thread::vectorised || stage == thread::bulk) &&
          partial_kind_of<Strategy, Composite> == partial_kind::in_registers &&
          (Composite::template takes_accumulator<F> || values_fit_registers<index_source<F>, md_tiles::height>) &&
-         words_of<F> <= most_words;
+         words_of<F> <= most_words && sizeof(Composite) <= most_of_reducers;
 }();
 
 /// Calls use(source) with the source for a functor over a box's numbers first, first + 1, ...
@@ -133,9 +135,16 @@ decltype(auto) with_index_source(const md_functor<F, Rank, Order>& f, std::int64
   return use(source);
 }
 
+/// Whether all reducers may get such batches in any order, or get none.
+template <class Composite, class Batch>
+inline constexpr bool takes_all_in_any_order = []<std::size_t... I>(std::index_sequence<I...>) {
+  return ((takes_batches_in_any_order<typename Composite::template reducer_type<I>> ||
+           !takes_batch<typename Composite::template reducer_type<I>, Batch>) &&
+          ...);
+}(typename Composite::indices{});
+
 /// Count elements of a column from number `from` on: all of their loads, and then the folds. Their numbers in the box
-/// are `number`, `number` + `distance`, ..., and not all larger than what the state has seen: who may see that gets no
-/// batch.
+/// are `number`, `number` + `distance`, ..., and not all larger than what the state has seen.
 template <int Count, class Source, class Column, class Composite>
 __device__ void accumulate_column(const Column& column, const Composite& c, typename Composite::state_type& state,
                                   int from, std::int64_t number, std::int64_t distance) {
@@ -144,15 +153,16 @@ __device__ void accumulate_column(const Column& column, const Composite& c, type
     for (int k = 0; k < Count; ++k) c.accumulate(column, state, from + k);
   } else {
     using value_type = typename Source::value_type;
+    using batch = tile_batch<Count, 1, value_type>;
     value_type value[Count];
 #pragma unroll
     for (int k = 0; k < Count; ++k) value[k] = column(from + k);
     all_loads_first();
-    if constexpr (sees_index<Composite>) {
+    if constexpr (takes_all_in_any_order<Composite, batch>) {
+      c.fold_batch(state, batch{value, number + from * distance, distance});
+    } else {
 #pragma unroll
       for (int k = 0; k < Count; ++k) c.fold(state, value[k], number + (from + k) * distance);
-    } else {
-      c.fold_batch(state, tile_batch<Count, 1, value_type>{value, number + from * distance, distance});
     }
   }
 }
