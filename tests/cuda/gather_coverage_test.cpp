@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <fanin/cuda/catalogue.hpp>
 #include <fanin/cuda/thread/fold_n.cuh>
 #include <fanin/cuda/thread/grid_stride.cuh>
 #include <fanin/cuda/thread/source.cuh>
@@ -309,7 +310,6 @@ using fanin::detail::span_source;
 using fanin::detail::span_transform;
 using fanin::detail::transformed_source;
 using fanin::detail::wide_element_at;
-using fanin::detail::with_index_source;
 using fanin::detail::with_span_source;
 
 /// Elements that hold their index, `start` bytes behind an address that is a multiple of 16.
@@ -413,6 +413,12 @@ struct index_in_all {
     return all[0];
   }
 };
+
+template <class F, class Use>
+void with_index_source(const F& f, std::int64_t first, std::int64_t count, const Use& use) {
+  using composite = fanin::detail::composite<fanin::sum<std::int64_t>>;
+  fanin::detail::with_index_source<fanin::cuda_strategy::one_pass, composite>(f, first, count, use);
+}
 
 /// f over arrays that start so many bytes behind a multiple of 16 each.
 template <template <class, class...> class Expected, class... T, std::size_t... I>
