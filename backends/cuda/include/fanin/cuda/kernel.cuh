@@ -72,7 +72,7 @@ inline constexpr int least_blocks_of_multiprocessor =
 
 /// Gather and combine in the block, combine in the cluster, hand to the grid stage: as the strategy's recipe says.
 template <class Strategy, class Source, class Composite>
-__global__ void __launch_bounds__(1024, (least_blocks_of_multiprocessor<Strategy, Source, Composite>))
+__global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy, Source, Composite>)
     reduce_kernel(const Source source, const Composite c, const workspace_of<Strategy, Composite> work,
                   const cuda_destination<typename Composite::result_type> destination) {
   unsigned char* const shared = memory_of_launch();
