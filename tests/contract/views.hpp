@@ -42,7 +42,6 @@ inline const std::vector<layout>& layouts() {
       {"one column", 2, {2'049, 1}, {40, 1}},
       {"one row", 2, {1, 2'049}, {1, 40}},
       {"overlapping", 0, {60, 70}, {1, 1}},
-      {"many rows on each other", 0, {1'001, 900}, {90, 1}},
       {"many columns on each other", 0, {900, 1'001}, {1, 99}},
       {"nothing", 0, {0, 7}, {7, 1}},
       {"nothing at all", 0, {7, 0}, {1, 7}},
