@@ -136,11 +136,14 @@ TEST(boxes, places_in_low_tiles) {
     const auto shape = shape_of<2, fanin::iterate::right>(extents);
     const auto composite = fanin::detail::make_md_composite(shape, fanin::min_loc<std::int64_t>{});
     const fanin::detail::md_tiles tiles(shape, count_of(extents), 1);
-    const auto least = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
-        fanin::backend<fanin::cuda>::handle(gpu), nullptr,
-        fanin::detail::md_source<falls, 2, fanin::iterate::right>{{{shape, {}}, 0, count_of(extents)}, tiles},
-        composite);
-    EXPECT_EQ(least.index, (fanin::md_index<2>{{upper_of(extents)[0] - 1, upper_of(extents)[1] - 1}}));
+    const fanin::detail::md_source<falls, 2, fanin::iterate::right> source{{{shape, {}}, 0, count_of(extents)}, tiles};
+    const auto expect_last = [&](const auto& reducers) {
+      const auto least = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
+          fanin::backend<fanin::cuda>::handle(gpu), nullptr, source, reducers);
+      EXPECT_EQ(least.index, (fanin::md_index<2>{{upper_of(extents)[0] - 1, upper_of(extents)[1] - 1}}));
+    };
+    expect_last(composite);                                       // which gets values
+    expect_last(fanin::detail::substitute_composite(composite));  // which takes batches
   }
 }
 
