@@ -2,11 +2,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/cuda/backend.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/detail/md_places.hpp>
+#include <fanin/exact_sum.hpp>
 #include <fanin/md_range.hpp>
 
 #include "simulator/simulated.hpp"
@@ -95,6 +97,28 @@ TEST(boxes, warps_go_on_by_any_step) {
     expect_each_once<fanin::iterate::left, 3>(gpu, {33, 9, 301});
     expect_each_once<fanin::iterate::right, 5>(gpu, {3, 5, 7, 13, 40});
   }
+}
+
+template <class Reducer>
+bool call_goes_by_tiles(const std::array<std::int64_t, 2>& extents, std::int64_t first = 0) {
+  using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;
+  const functor f{shape_of<2, fanin::iterate::right>(extents), {}};
+  bool goes = false;
+  fanin::detail::with_index_source<fanin::cuda_strategy::one_pass, fanin::detail::composite<Reducer>>(
+      f, first, count_of(extents),
+      [&](const auto& source) { goes = fanin::detail::has_tiles<std::remove_cvref_t<decltype(source)>>; });
+  return goes;
+}
+/// A reducer that would not leave a kernel's arguments room for tiles.
+struct sum_beside_a_table : fanin::sum<std::int64_t> {
+  std::int64_t table[200];
+};
+TEST(boxes, which_calls_go_by_tiles) {
+  EXPECT_TRUE(call_goes_by_tiles<fanin::sum<std::int64_t>>({1'024, 768}));
+  EXPECT_FALSE(call_goes_by_tiles<fanin::sum<std::int64_t>>({1'023, 768}));
+  EXPECT_FALSE(call_goes_by_tiles<fanin::sum<std::int64_t>>({1'024, 768}, 1));
+  EXPECT_FALSE(call_goes_by_tiles<fanin::exact_sum<double>>({1'024, 768}));
+  EXPECT_FALSE(call_goes_by_tiles<sum_beside_a_table>({1'024, 768}));
 }
 
 TEST(boxes, narrow_boxes_have_none) {

@@ -333,7 +333,7 @@ void plan_few_blocks(cuda_plan& plan, std::int64_t units, int multiprocessors, i
     launch.block_size = block_size_of_one;
     launch.grid_size = multiprocessors;
   } else if (measured.few_blocks_per_sm != 0 && units < rounds * round_of_block * plan.largest_grid) {
-    if (has_tiles<Source> && is_default_block) {
+    if (has_tiles<Source> && is_default_block && recipe.cluster_size == 1) {
       launch.block_size = block_of_few_tiles;
       launch.grid_size = multiprocessors;
     } else {
