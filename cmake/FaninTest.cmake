@@ -38,11 +38,11 @@
 #       than cores, on this machine alone, one thread each.
 #
 #   fanin_add_compile_fail_test(<name> SOURCE <source> EXPECT <regex>... [LANGUAGE CUDA] [LIBS <library>...]
-#                               [DEFINITIONS <definition>...])
+#                               [DEFINITIONS <definition>...] [PRECOMPILED])
 #       Passes when the compiler refuses the source, and each regex matches a line with "error" in it. Of nvcc's passes
-#       the one for the device alone.
+#       the one for the device alone. PRECOMPILED: the standard library's headers are, for the flags of the folder.
 #
-#   fanin_add_compile_pass_test(<name> SOURCE <source> [LANGUAGE CUDA] [LIBS ...] [DEFINITIONS ...])
+#   fanin_add_compile_pass_test(<name> SOURCE <source> [LANGUAGE CUDA] [LIBS ...] [DEFINITIONS ...] [PRECOMPILED])
 #       The twin: the same flags, and the source must compile, by nvcc in every pass.
 #
 #   fanin_add_header_tests(<target> [EXCLUDE <regex>...])
@@ -119,22 +119,23 @@ if(FANIN_ENABLE_CUDA OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(FANIN_PRECOMPILES OFF)
 endif()
 
-# GoogleTest and the standard library's headers, precompiled once for the flags of this folder: a CPU second less a
-# unit.
-function(_fanin_precompile name)
+# tests/support/<header>.hpp, precompiled once for the flags of this folder: GoogleTest and the standard library's headers,
+# or those alone. A CPU second less a unit.
+function(_fanin_precompile name header)
   if(NOT FANIN_PRECOMPILES)
     return()
   endif()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   string(MD5 key "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
   string(SUBSTRING "${key}" 0 8 key)
-  set(headers fanin_test_headers_${key})
+  set(headers fanin_test_${header}_${key})
   if(NOT TARGET ${headers})
     set(unit "${CMAKE_CURRENT_BINARY_DIR}/${headers}.cpp")
     file(CONFIGURE OUTPUT "${unit}" CONTENT "// Has a precompiled header.\n")
     add_library(${headers} OBJECT "${unit}")
-    _fanin_test_target(${headers} GTest::gtest)
-    target_precompile_headers(${headers} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/precompiled.hpp")
+    _fanin_test_target(${headers} ${ARGN})
+    target_include_directories(${headers} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+    target_precompile_headers(${headers} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/${header}.hpp")
   endif()
   target_precompile_headers(${name} REUSE_FROM ${headers})
 endfunction()
@@ -186,7 +187,7 @@ function(fanin_add_test name)
 
   add_executable(${name} ${arg_SOURCES})
   _fanin_test_target(${name} GTest::gtest GTest::gtest_main ${arg_LIBS})
-  _fanin_precompile(${name})
+  _fanin_precompile(${name} precompiled GTest::gtest)
   if(arg_PORTABLE)
     fanin_target(${name})
   elseif(arg_CUDA)
@@ -246,7 +247,7 @@ function(_fanin_add_compile_target name)
 endfunction()
 
 function(_fanin_add_compile_test name verdict)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS;EXPECT")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "PRECOMPILED" "SOURCE;LANGUAGE" "LIBS;DEFINITIONS;EXPECT")
   if(arg_LANGUAGE STREQUAL "CUDA" AND NOT FANIN_ENABLE_CUDA)
     return()
   endif()
@@ -256,6 +257,9 @@ function(_fanin_add_compile_test name verdict)
     LANGUAGE "${arg_LANGUAGE}"
     LIBS ${arg_LIBS}
     DEFINITIONS ${arg_DEFINITIONS})
+  if(arg_PRECOMPILED)
+    _fanin_precompile(${name} standard)
+  endif()
   if(verdict STREQUAL "FAIL" AND arg_LANGUAGE STREQUAL "CUDA")
     fanin_compile_for_device_only(${name})
   endif()

@@ -5,24 +5,4 @@
 // uses of it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <chrono>
-#include <cmath>
-#include <complex>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <numeric>
-#include <optional>
-#include <random>
-#include <span>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <type_traits>
-#include <vector>
+#include "support/standard.hpp"
