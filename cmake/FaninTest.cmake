@@ -23,6 +23,11 @@
 #   fanin_compile_on_its_own(<target>...)
 #       Programs with flags of their own, for which GoogleTest was not precompiled.
 #
+#   fanin_precompile(<target> precompiled GTest::gtest)
+#   fanin_precompile(<target> standard)
+#       GoogleTest and the standard library's headers, or those alone, in front of each unit: tests/support/<header>.hpp,
+#       precompiled once for the flags of the folder. A CPU second less a unit. fanin_add_test does so.
+#
 #   FANIN_PRECOMPILES
 #       Whether units of tests begin with headers that are precompiled.
 #
@@ -119,9 +124,7 @@ if(FANIN_ENABLE_CUDA OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(FANIN_PRECOMPILES OFF)
 endif()
 
-# tests/support/<header>.hpp, precompiled once for the flags of this folder: GoogleTest and the standard library's headers,
-# or those alone. A CPU second less a unit.
-function(_fanin_precompile name header)
+function(fanin_precompile name header) # <library>...
   if(NOT FANIN_PRECOMPILES)
     return()
   endif()
@@ -187,7 +190,7 @@ function(fanin_add_test name)
 
   add_executable(${name} ${arg_SOURCES})
   _fanin_test_target(${name} GTest::gtest GTest::gtest_main ${arg_LIBS})
-  _fanin_precompile(${name} precompiled GTest::gtest)
+  fanin_precompile(${name} precompiled GTest::gtest)
   if(arg_PORTABLE)
     fanin_target(${name})
   elseif(arg_CUDA)
@@ -258,7 +261,7 @@ function(_fanin_add_compile_test name verdict)
     LIBS ${arg_LIBS}
     DEFINITIONS ${arg_DEFINITIONS})
   if(arg_PRECOMPILED)
-    _fanin_precompile(${name} standard)
+    fanin_precompile(${name} standard)
   endif()
   if(verdict STREQUAL "FAIL" AND arg_LANGUAGE STREQUAL "CUDA")
     fanin_compile_for_device_only(${name})
