@@ -87,8 +87,8 @@ def run_logged(what, command, log, **options):
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def build(work, group, log, jobs):
-    """Configures and builds the group's programs; says what it took."""
+def build(work, group, programs, log, jobs):
+    """Configures, and builds these programs of the group; says what it took."""
     tree, binary = work / "tree", work / "build"
     flags = f'-w -include "{work / "mutants.hpp"}"'
     options = [f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_CXX_FLAGS_RELEASE=-Og -DNDEBUG", "-DFANIN_WARNINGS_AS_ERRORS=OFF",
@@ -96,7 +96,7 @@ def build(work, group, log, jobs):
                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",  # the header of mutations comes before them
                "-DFANIN_INSTALL=OFF", f"-DFANIN_DEPS_DIR={work.parent.parent / '_deps'}"]
     configure = ["cmake", "--preset", "host", "-B", binary, *options, *group.options]
-    compile_all = ["cmake", "--build", binary, "--parallel", str(jobs), "--target", *group.programs]
+    compile_all = ["cmake", "--build", binary, "--parallel", str(jobs), "--target", *programs]
     seconds = run_logged(f"configuring {group.name}", configure, log, cwd=tree)
     return seconds + run_logged(f"building {group.name}", compile_all, log)
 
@@ -274,7 +274,8 @@ def main():
         work = root / "build/mutants" / group.name
         work.mkdir(parents=True, exist_ok=True)
         write_tree(root, work, group, paths, texts)
-        seconds = build(work, group, work / "log", given.jobs)
+        programs = group.programs if given.hunt else sorted({one.program for one in mine})
+        seconds = build(work, group, programs, work / "log", given.jobs)
         print(f"{group.name}: configured and built in {seconds:.0f} CPU seconds", flush=True)
         before = os.times()
         found = run_group(work, group, mine, given.hunt, given.jobs)

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <span_reduction.cuh>
-
 #include "simulator/calls.hpp"
-
-namespace fanin::detail {
-template struct cuda_span_reduction<sum<std::int64_t>>;
-}  // namespace fanin::detail
 
 namespace simulator_test {
 
