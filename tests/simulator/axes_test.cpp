@@ -10,6 +10,7 @@
 #include <fanin/md_range.hpp>
 #include <many_reduction.cuh>
 
+#include "simulator/seeds.hpp"
 #include "simulator/simulated.hpp"
 #include "support/functors.hpp"
 
@@ -40,7 +41,7 @@ struct mark_int {
 /// Functors of ints, from any first index to the last that there is, and with a tag.
 TEST(indices, of_32_bits) {
   const fanin::sum<std::int64_t> sum;
-  for (int seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < simulator_test::count_of_seeds(20); ++seed) {
     const new_device drawn;
     const fanin::cuda gpu;
     for (const std::int32_t n : {1, 77, 1'500}) {

@@ -16,6 +16,7 @@
 #include <fanin/serial/serial.hpp>
 #include <fanin/view.hpp>
 
+#include "simulator/seeds.hpp"
 #include "simulator/simulated.hpp"
 
 /// Calls with many results that begin before the call before has ended.
@@ -114,7 +115,8 @@ TEST(many_results, begin_early_and_wait_for_the_call_before) {
   results expected;
   reduce_in_turn(fanin::serial{}, expected);
   std::set<std::string> launched;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  const std::uint64_t seeds = 3 * simulator_test::count_of_seeds(4);
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     simulator::schedule how(seed);
     how.multiprocessors = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 15 : 24;
     simulator::begin(how);

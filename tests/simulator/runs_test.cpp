@@ -12,6 +12,7 @@
 #include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
+#include "simulator/seeds.hpp"
 #include "simulator/simulated.hpp"
 
 // The contract of runs, on the simulated device.
@@ -22,7 +23,7 @@ namespace {
 
 /// Captured once, with workspace of its own, and run with other keys of as many elements.
 TEST(runs, of_a_graph_that_runs_again) {
-  for (int seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < simulator_test::count_of_seeds(10); ++seed) {
     const new_device drawn;
     const fanin::cuda gpu;
     constexpr std::size_t n = 6'000;
@@ -103,7 +104,7 @@ TEST(runs, of_many_pieces) {
 TEST(runs, bits_of_each_length) {
   const std::vector<std::int64_t> lengths = {1,     16,    129,   511,   512,   513,   1'024, 1'025, 1'300,
                                              2'048, 3'584, 4'095, 4'096, 4'097, 8'192, 8'193, 9'000, 12'289};
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < simulator_test::count_of_seeds(4); ++seed) {
     const new_device drawn;
     const fanin::cuda gpu;
     std::vector<std::int32_t> keys;
@@ -229,7 +230,7 @@ __global__ void tell_backwards_kernel(const fanin::detail::runs_chunks chunks, f
 /// In whichever order chunks are there, the last run before is that of the last of them.
 TEST(runs, chunks_that_are_told_late) {
   namespace detail = fanin::detail;
-  for (int seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < simulator_test::count_of_seeds(20); ++seed) {
     const new_device drawn;
     const fanin::cuda gpu;
     std::vector<detail::tagged_unit> units(detail::runs_chunks::units(65));
