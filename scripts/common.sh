@@ -122,11 +122,12 @@ if command -v ccache >/dev/null; then
   export CMAKE_CUDA_COMPILER_LAUNCHER=${CMAKE_CUDA_COMPILER_LAUNCHER-ccache}
 fi
 
-# Compilations at once: one a core, and 2 GiB of memory for each.
+# Compilations at once: one a core, and 2 GiB of memory for each; where two builds run, of half the memory.
+lanes=1
 parallel_jobs() {
   local cores memory
   cores=$(nproc)
-  memory=$(awk '/^MemAvailable:/ { print int($2 / 2097152) }' /proc/meminfo 2>/dev/null || echo "$cores")
+  memory=$(awk -v lanes="$lanes" '/^MemAvailable:/ { print int($2 / 2097152 / lanes) }' /proc/meminfo 2>/dev/null || echo "$cores")
   if ((memory < 1)); then memory=1; fi
   echo $((cores < memory ? cores : memory))
 }

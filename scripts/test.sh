@@ -20,9 +20,9 @@ Installs what is missing, builds, and runs everything that is tested, in stages:
   --quick     format and host only
   --no-cuda   without the stage cuda
 
-A stage that fails does not keep the next from running. On a slow machine those from asan on of which it is clear, from
-what host took, that they would not have ended FANIN_TEST_MINUTES (default 85) after the start are skipped, which the
-summary says. The last line is "N passed, N failed, N skipped".
+A stage that fails does not keep the next from running. Where no GPU is, cuda runs beside those that follow it. On a slow
+machine those from asan on of which it is clear, from what host took, that they would not have ended FANIN_TEST_MINUTES
+(default 85) after the start are skipped, which the summary says. The last line is "N passed, N failed, N skipped".
 Logs: build/logs.
 TEXT
 }
@@ -73,9 +73,10 @@ stage() {
   say "${summary[-1]}"
 }
 
-# stage_in_time PERCENT NAME COMMAND...   the same, where there is time for it: it takes so much of what stage host took.
+# stage_in_time PERCENT NAME COMMAND...   the same, where there is time for it: it takes so much of what stage host took,
+# and twice that beside other stages.
 stage_in_time() {
-  local takes=$((host_seconds * $1 / 100))
+  local takes=$((host_seconds * $1 * lanes / 100))
   shift
   if ((SECONDS + takes < 60 * ${FANIN_TEST_MINUTES:-85})); then
     stage "$@"
@@ -84,6 +85,39 @@ stage_in_time() {
   skipped=$((skipped + 1))
   summary+=("$(printf '%-8s skipped        of about %d s, after %d' "$1" "$takes" "$SECONDS")")
   say "${summary[-1]}"
+}
+
+# beside COMMAND...   stages beside those that follow it, up to together: no core waits for the last unit of one of them.
+# What they say, together prints.
+# shellcheck disable=SC2030  # counts of its own
+beside() {
+  lanes=2
+  rm -f "$logs/beside.counts"
+  set -m # a group of its own, which ends with this script
+  (
+    passed=0 failed=0 skipped=0 summary=()
+    "$@"
+    printf '%s\n' "$passed $failed $skipped" "${summary[@]}" >"$logs/beside.counts"
+  ) >"$logs/beside.log" 2>&1 &
+  beside_pid=$!
+  set +m
+  trap 'kill -- "-$beside_pid" 2>/dev/null' EXIT
+}
+
+# shellcheck disable=SC2031
+together() {
+  local counts=(0 1 0) lines=("FAILED: stages beside others did not end")
+  wait "$beside_pid"
+  trap - EXIT
+  lanes=1
+  cat "$logs/beside.log"
+  if [[ -e $logs/beside.counts ]]; then
+    { read -ra counts && mapfile -t lines; } <"$logs/beside.counts"
+  fi
+  passed=$((passed + counts[0]))
+  failed=$((failed + counts[1]))
+  skipped=$((skipped + counts[2]))
+  summary+=("${lines[@]}")
 }
 
 # count_tests FILE   adds up a JUnit report of ctest, and the schedules of the simulated device that its tests ran; prints
@@ -204,15 +238,20 @@ stage host preset_stage host --label-exclude '^install$'
 host_seconds=$((SECONDS - host_seconds))
 if [[ -z $quick ]]; then
   stage install test_preset host --label-regex '^install$'
-  if [[ -n $cuda ]] && has_nvcc; then
-    stage cuda cuda_stage
-  elif [[ -n $cuda ]]; then
+  if [[ -n $cuda ]] && ! has_nvcc; then
     say "No stage cuda: there is no nvcc here."
+    cuda=
   fi
+  if [[ -n $cuda ]] && has_gpu; then # where times are compared
+    stage cuda cuda_stage
+    cuda=
+  fi
+  [[ -z $cuda ]] || beside stage cuda cuda_stage
   stage_in_time 50 asan preset_stage asan
   stage_in_time 15 tsan tsan_stage
   stage_in_time 10 fuzz fuzz_stage
   stage_in_time 30 mutants mutants_stage
+  [[ -z $cuda ]] || together
 fi
 
 say "== summary"
