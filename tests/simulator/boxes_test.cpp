@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fanin/cuda/backend.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/detail/md_places.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/md_range.hpp>
 
@@ -32,10 +34,10 @@ fanin::detail::md_shape<Rank, Order> shape_of(const std::array<std::int64_t, Ran
 }
 
 template <fanin::iterate Order, std::size_t Rank>
-void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents) {
+void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents, unsigned behind = 0) {
   const auto shape = shape_of<Rank, Order>(extents);
   const std::int64_t count = count_of(extents);
-  const fanin::detail::md_tiles tiles(shape, count, 1);
+  const fanin::detail::md_tiles tiles(shape, count, behind, 1);
   ASSERT_GT(tiles.planes(), 0u);
 
   std::vector<std::int32_t> visits(static_cast<std::size_t>(count), 0);
@@ -65,6 +67,46 @@ TEST(boxes, each_index_once) {
   }
 }
 
+/// Rows that begin behind a tile's width: tiles begin with it where that is not a tile more of few.
+TEST(boxes, rows_that_begin_within_a_tile) {
+  using fanin::detail::md_tiles;
+  const auto begin = [](std::int64_t length, unsigned behind) {
+    return md_tiles(shape_of<2, fanin::iterate::right>({8, length}), 8 * length, behind, 1).along(0, 0);
+  };
+  EXPECT_EQ(begin(31, 1), -1);
+  EXPECT_EQ(begin(32, 1), 0);
+  EXPECT_EQ(begin(100, 28), -28);
+  EXPECT_EQ(begin(100, 29), 0);
+  EXPECT_EQ(begin(31 * 32, 1), 0);
+  EXPECT_EQ(begin(32 * 32, 1), -1);
+
+  const new_device drawn;
+  const fanin::cuda gpu;
+  expect_each_once<fanin::iterate::right, 2>(gpu, {9, 31}, 1);
+  expect_each_once<fanin::iterate::left, 3>(gpu, {100, 19, 3}, 28);
+  expect_each_once<fanin::iterate::right, 2>(gpu, {601, 70}, 5);
+  expect_each_once<fanin::iterate::right, 2>(gpu, {9, 32 * 32}, 31);
+}
+
+/// By the first index of a functor's box, and by the address of a view's elements.
+TEST(boxes, where_rows_are_taken_to_begin) {
+  using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;
+  for (const auto& [lower, behind] : {std::pair{0, 0u}, {1, 1u}, {-1, 31u}, {33, 1u}}) {
+    EXPECT_EQ(fanin::detail::elements_behind(functor{{{{7, lower}}, {{8, 100}}, 800}, {}}), behind);
+  }
+  using values = fanin::detail::strided_values<fanin::detail::itself, 2, float>;
+  alignas(128) static constexpr float x[64] = {};
+  const auto of_view = [](const float* data, std::int64_t stride) {
+    const fanin::md_index<2> extents{{8, 100}};
+    return fanin::detail::elements_behind(fanin::detail::md_functor<values, 2, fanin::iterate::right>{
+        {{}, extents, 800}, {{}, {{{data}}}, {{{100, stride}}}}});
+  };
+  EXPECT_EQ(of_view(x, 1), 0u);
+  EXPECT_EQ(of_view(x + 3, 1), 3u);
+  EXPECT_EQ(of_view(x + 33, 1), 1u);
+  EXPECT_EQ(of_view(x + 3, 2), 0u);
+}
+
 /// Functors with accumulators.
 TEST(boxes, each_added_once) {
   for (const std::int64_t rows : {8, 15, 100}) {
@@ -79,7 +121,7 @@ TEST(boxes, each_added_once) {
     const auto [sum, count] = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
         fanin::backend<fanin::cuda>::handle(gpu), nullptr,
         fanin::detail::md_source<add_box<3>, 3, fanin::iterate::left>{{f, 0, size},
-                                                                      fanin::detail::md_tiles(shape, size, 1)},
+                                                                      fanin::detail::md_tiles(shape, size, 0, 1)},
         fanin::detail::make_composite(fanin::sum<std::int64_t>{}, fanin::sum<std::int32_t>{}));
     EXPECT_EQ(sum, facts_of_box<fanin::iterate::left>(extents).sum);
     EXPECT_EQ(count, size);
@@ -123,13 +165,13 @@ TEST(boxes, which_calls_go_by_tiles) {
 
 TEST(boxes, narrow_boxes_have_none) {
   const auto has_tiles = [](const std::array<std::int64_t, 3>& extents) {
-    return fanin::detail::md_tiles(shape_of<3, fanin::iterate::right>(extents), count_of(extents)).planes() > 0;
+    return fanin::detail::md_tiles(shape_of<3, fanin::iterate::right>(extents), count_of(extents), 0).planes() > 0;
   };
   EXPECT_TRUE(has_tiles({1'000, 100, 100}));
   EXPECT_FALSE(has_tiles({10, 100, 100}));                 // few
   EXPECT_FALSE(has_tiles({100'000, 100, 10}));             // short rows
   EXPECT_FALSE(has_tiles({10'000, 7, 1'000}));             // low planes
-  EXPECT_FALSE(has_tiles({1, 8, std::int64_t{1} << 40}));  // more tiles along a row than 31 bits number
+  EXPECT_FALSE(has_tiles({1, 8, std::int64_t{1} << 31}));  // rows and columns beyond 31 bits
   EXPECT_FALSE(has_tiles({1, std::int64_t{1} << 40, 24}));
   EXPECT_FALSE(has_tiles({std::int64_t{1} << 40, 8, 24}));
 }
@@ -159,7 +201,7 @@ TEST(boxes, places_in_low_tiles) {
     const std::array<std::int64_t, 2> extents{rows, 40};
     const auto shape = shape_of<2, fanin::iterate::right>(extents);
     const auto composite = fanin::detail::make_md_composite(shape, fanin::min_loc<std::int64_t>{});
-    const fanin::detail::md_tiles tiles(shape, count_of(extents), 1);
+    const fanin::detail::md_tiles tiles(shape, count_of(extents), 0, 1);
     const fanin::detail::md_source<falls, 2, fanin::iterate::right> source{{{shape, {}}, 0, count_of(extents)}, tiles};
     const auto expect_last = [&](const auto& reducers) {
       const auto least = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
