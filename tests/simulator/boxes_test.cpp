@@ -141,6 +141,34 @@ TEST(boxes, warps_go_on_by_any_step) {
   }
 }
 
+struct count_box {
+  std::int32_t* visits;
+  fanin::md_index<3> lower;
+  fanin::md_index<3> strides;
+  FANIN_FUNCTION void operator()(std::int64_t i, std::int64_t j, std::int64_t k) const {
+    ++visits[(i - lower[0]) * strides[0] + (j - lower[1]) * strides[1] + (k - lower[2]) * strides[2]];
+  }
+};
+/// parallel_for over boxes that are large enough for tiles, and not.
+TEST(boxes, parallel_for_calls_with_every_index_once) {
+  for (const std::int64_t rows : {255, 256, 259}) {
+    const new_device drawn;
+    const fanin::cuda gpu;
+    const std::array<std::int64_t, 3> extents{12, rows, 256};
+    const auto lower = lower_of<3>();
+    const auto upper = upper_of(extents);
+    const auto shape = shape_of<3, fanin::iterate::right>(extents);
+    EXPECT_EQ(fanin::detail::md_tiles(shape, count_of(extents), 0).planes() > 0, rows >= 256);
+
+    std::vector<std::int32_t> visits(static_cast<std::size_t>(count_of(extents)), 0);
+    fanin::parallel_for(
+        fanin::md_range(gpu, {lower[0], lower[1], lower[2]}, {upper[0], upper[1], upper[2]}),
+        count_box{visits.data(), {{lower[0], lower[1], lower[2]}}, strides_of<fanin::iterate::right>(extents)});
+    gpu.synchronize();
+    EXPECT_EQ(visits, std::vector<std::int32_t>(visits.size(), 1));
+  }
+}
+
 template <class Reducer>
 bool call_goes_by_tiles(const std::array<std::int64_t, 2>& extents, std::int64_t first = 0) {
   using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;

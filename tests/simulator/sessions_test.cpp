@@ -317,13 +317,16 @@ TEST(sessions, parallel_for_calls_with_every_index_once) {
   how.multiprocessors = 2;
   simulator::begin(how);
   const fanin::cuda gpu;
-  // More than all blocks have threads.
-  constexpr std::int64_t first = -3;
-  std::vector<std::uint8_t> visits(20'000);
-  fanin::parallel_for(fanin::range(gpu, first, first + static_cast<std::int64_t>(visits.size())),
-                      fanin_test::visit{visits.data(), first});
-  gpu.synchronize();
-  EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](std::uint8_t count) { return count == 1; }));
+  // Also more than all blocks have threads, and fewer than are in front of an index that 32 divides.
+  for (const std::int64_t first : {-3, 0, 1, 64}) {
+    for (const std::size_t size : {1, 40, 256, 20'000}) {
+      std::vector<std::uint8_t> visits(size);
+      fanin::parallel_for(fanin::range(gpu, first, first + static_cast<std::int64_t>(size)),
+                          fanin_test::visit{visits.data(), first});
+      gpu.synchronize();
+      EXPECT_TRUE(std::all_of(visits.begin(), visits.end(), [](std::uint8_t count) { return count == 1; }));
+    }
+  }
 }
 
 /// What arrives between the host's look at the mailbox and its question whether the stream is at rest.

@@ -228,7 +228,7 @@ struct cuda_backend : cuda_calls {
                            [[maybe_unused]] const F& f) {
 #if defined(__CUDACC__)
     check_device_functor<F>();
-    detail::launch_for(handle, label, first, count, f);
+    detail::call_for_each(handle, label, first, count, f);
 #else
     refuse_functor<F>();
 #endif

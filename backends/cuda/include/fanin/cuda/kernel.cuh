@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -16,8 +17,12 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/partial/of_threads.cuh>
 #include <fanin/cuda/partial/parcel.cuh>
+#include <fanin/cuda/thread/tiles.cuh>
 #include <fanin/cuda/workspace.cuh>
+#include <fanin/detail/md_functor.hpp>
 #include <fanin/device/block.cuh>
+#include <fanin/device/warp.cuh>
+#include <fanin/md_range.hpp>
 
 namespace fanin::detail {
 
@@ -87,12 +92,26 @@ __global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy,
   grid.finish(partial, source);
 }
 
+/// f for indices first, first + 1, ...: a thread's are a grid's width apart, and warps begin with indices that 32
+/// divides, and so with lines of memory, where arrays begin with index 0.
 template <class F>
 __global__ void __launch_bounds__(256) for_kernel(const F f, std::int64_t first, std::int64_t count) {
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
+  const auto behind = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) % warp_size);
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x - behind;
+  if (i < 0) i += threads;
+  for (; i < count; i += threads) {
     f(first + i);
   }
+}
+
+/// The same for a box by tiles.
+template <class F, std::size_t Rank, iterate Order>
+__global__ void __launch_bounds__(256) for_tiles_kernel(const md_functor<F, Rank, Order> f, const md_tiles tiles) {
+  detail::for_columns(tiles, [&](std::uint32_t plane, int row, int along, int left) {
+    const md_column<F, Rank, Order> column{f.f, f.shape.index_of(plane, row, along)};
+    for (int k = 0; k < md_tiles::height && k < left; ++k) column(k);
+  });
 }
 
 }  // namespace fanin::detail

@@ -169,16 +169,35 @@ class cuda_for_aside {
   int most_blocks_;
 };
 
-template <class F>
-void launch_for(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count, const F& f) {
+/// A kernel of parallel_for, for as many threads as these.
+inline void launch_for(const cuda_handle& handle, const char* label, const void* kernel, void** arguments,
+                       std::int64_t threads) {
   cuda_session session(handle, label, cuda_session::mode::ordered, "fanin::parallel_for");
-  void* arguments[] = {detail::argument(f), argument(first), argument(count)};
   cuda_launch launch;
   launch.strategy = "parallel_for";
-  launch.grid_size = for_grid(count, session.multiprocessors() * for_blocks_per_sm);
+  launch.grid_size = for_grid(threads, session.multiprocessors() * for_blocks_per_sm);
   launch.block_size = for_block_size;
-  session.launch(detail::kernel_pointer(&for_kernel<F>), launch, arguments, {});
+  session.launch(kernel, launch, arguments, {});
   session.record(launch);
+}
+template <class F>
+void call_for_each(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count, const F& f) {
+  void* arguments[] = {detail::argument(f), argument(first), argument(count)};
+  detail::launch_for(handle, label, detail::kernel_pointer(&for_kernel<F>), arguments, count);
+}
+/// Large boxes by tiles.
+template <class F, std::size_t Rank, iterate Order>
+  requires(Rank > 1)
+void call_for_each(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count,
+                   const md_functor<F, Rank, Order>& f) {
+  if (const md_tiles tiles(f.shape, count, detail::elements_behind(f)); tiles.planes() > 0) {
+    void* arguments[] = {detail::argument(f), detail::argument(tiles)};
+    detail::launch_for(handle, label, detail::kernel_pointer(&for_tiles_kernel<F, Rank, Order>), arguments,
+                       tiles.count() * md_tiles::width);
+    return;
+  }
+  void* arguments[] = {detail::argument(f), argument(first), argument(count)};
+  detail::launch_for(handle, label, detail::kernel_pointer(&for_kernel<md_functor<F, Rank, Order>>), arguments, count);
 }
 
 }  // namespace fanin::detail

@@ -70,6 +70,7 @@ class md_tiles {
 
   /// 0 where the box is not taken by tiles.
   FANIN_FUNCTION std::uint32_t planes() const { return planes_; }
+  std::int64_t count() const { return std::int64_t{planes_} * across() * down(); }
   FANIN_FUNCTION int length() const { return length_; }
   FANIN_FUNCTION int rows() const { return rows_; }
   /// Where a lane is in a row, of a tile so far across; in none where it is negative, or the length and more.
@@ -196,15 +197,11 @@ __device__ void accumulate_column(const Column& column, const Composite& c, type
   }
 }
 
-/// The tiles of a box, by the warps of the grid in turn; of each a lane's column at once, or half of it. Every index
-/// once.
-template <int Elements, class F, std::size_t Rank, iterate Order, class Composite>
-__device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Composite& c,
-                             typename Composite::state_type& state) {
-  using source_type = md_source<F, Rank, Order>;
+/// The tiles of a box, by the warps of the grid in turn: use(plane, row, along, left) for this lane's column of each,
+/// of which `left` rows are in the box, or all.
+template <class Use>
+__device__ void for_columns(const md_tiles& tiles, const Use& use) {
   constexpr int height = md_tiles::height;
-  constexpr int together = Elements < height ? height / 2 : height;
-  const md_tiles& tiles = source.tiles;
   const std::uint32_t warps = blockDim.x / warp_size;
   md_tiles::place at = tiles.place_of(blockIdx.x * warps + threadIdx.x / warp_size);
   const md_tiles::place step = tiles.place_of(gridDim.x * warps);
@@ -214,8 +211,21 @@ __device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Comp
     const int left = tiles.rows() - row;
     const int along = tiles.along(at.across, threadIdx.x % warp_size);
     if (along < 0 || along >= tiles.length()) continue;
-    const auto column = source.column(at.plane, row, along);
-    const std::int64_t number = (std::int64_t{at.plane} * tiles.rows() + row) * tiles.length() + along;
+    use(at.plane, row, along, left);
+  }
+}
+
+/// Of each tile a lane's column at once, or half of it. Every index once.
+template <int Elements, class F, std::size_t Rank, iterate Order, class Composite>
+__device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Composite& c,
+                             typename Composite::state_type& state) {
+  using source_type = md_source<F, Rank, Order>;
+  constexpr int height = md_tiles::height;
+  constexpr int together = Elements < height ? height / 2 : height;
+  const md_tiles& tiles = source.tiles;
+  detail::for_columns(tiles, [&](std::uint32_t plane, int row, int along, int left) {
+    const auto column = source.column(plane, row, along);
+    const std::int64_t number = (std::int64_t{plane} * tiles.rows() + row) * tiles.length() + along;
     int done = 0;
     const auto accumulate = [&]<int Count>() {
       detail::accumulate_column<Count, source_type>(column, c, state, done, number, tiles.length());
@@ -230,7 +240,7 @@ __device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Comp
       if ((left & 2) != 0) accumulate.template operator()<2>();
       if ((left & 1) != 0) accumulate.template operator()<1>();
     }
-  }
+  });
 }
 
 }  // namespace fanin::detail
