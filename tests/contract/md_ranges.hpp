@@ -260,7 +260,8 @@ struct count_planar {
 
 TYPED_TEST(md_ranges, parallel_for_calls_each_once) {
   using exec_type = typename TypeParam::exec_type;
-  for (const auto& [rows, columns] : std::vector<std::array<std::int64_t, 2>>{{1, 1}, {33, 129}, {0, 4}, {5'000, 2}}) {
+  for (const auto& [rows, columns] :
+       std::vector<std::array<std::int64_t, 2>>{{1, 1}, {33, 129}, {0, 4}, {5'000, 2}, {1'001, 1'023}}) {
     placed<std::int32_t, exec_type> visits(this->exec(),
                                            std::vector<std::int32_t>(static_cast<std::size_t>(rows * columns), 0));
     fanin::parallel_for(fanin::md_range(this->exec(), {-2, 1}, {rows - 2, columns + 1}),
