@@ -9,7 +9,6 @@
 #include <fanin/cuda/backend.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/detail/md_places.hpp>
-#include <fanin/detail/strided.hpp>
 #include <fanin/exact_sum.hpp>
 #include <fanin/md_range.hpp>
 
@@ -88,23 +87,12 @@ TEST(boxes, rows_that_begin_within_a_tile) {
   expect_each_once<fanin::iterate::right, 2>(gpu, {9, 32 * 32}, 31);
 }
 
-/// By the first index of a functor's box, and by the address of a view's elements.
+/// By the first index of the fastest dimension.
 TEST(boxes, where_rows_are_taken_to_begin) {
   using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;
   for (const auto& [lower, behind] : {std::pair{0, 0u}, {1, 1u}, {-1, 31u}, {33, 1u}}) {
     EXPECT_EQ(fanin::detail::elements_behind(functor{{{{7, lower}}, {{8, 100}}, 800}, {}}), behind);
   }
-  using values = fanin::detail::strided_values<fanin::detail::itself, 2, float>;
-  alignas(128) static constexpr float x[64] = {};
-  const auto of_view = [](const float* data, std::int64_t stride) {
-    const fanin::md_index<2> extents{{8, 100}};
-    return fanin::detail::elements_behind(fanin::detail::md_functor<values, 2, fanin::iterate::right>{
-        {{}, extents, 800}, {{}, {{{data}}}, {{{100, stride}}}}});
-  };
-  EXPECT_EQ(of_view(x, 1), 0u);
-  EXPECT_EQ(of_view(x + 3, 1), 3u);
-  EXPECT_EQ(of_view(x + 33, 1), 1u);
-  EXPECT_EQ(of_view(x + 3, 2), 0u);
 }
 
 /// Functors with accumulators.

@@ -15,11 +15,9 @@
 #include <fanin/detail/divider.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/md_shape.hpp>
-#include <fanin/detail/strided.hpp>
 #include <fanin/device/memory.cuh>
 #include <fanin/device/warp.cuh>
 #include <fanin/macros.hpp>
-#include <fanin/tuple.hpp>
 
 namespace fanin::detail {
 
@@ -112,18 +110,12 @@ class md_tiles {
   int behind_ = 0;
 };
 
-/// How many elements behind a tile's width in memory the rows of a box begin: of arrays by the address of the first
-/// one, of functors by the first index, since arrays mostly begin where 0 is. Where rows of whole widths are asked for
-/// so, none of their lines is in two tiles (sums of 8192 x 8192 floats within a halo of one 63 us instead of 67, of
-/// 16,384 x 16,384 244 instead of 305).
+/// How many elements behind a tile's width in memory the rows of a box begin: by the first index, since arrays mostly
+/// begin where 0 is. Where rows of whole widths are asked for so, none of their lines is in two tiles. (Not by the
+/// address of a view's elements, modulo more than 16 of which no bits depend.)
 template <class F, std::size_t Rank, iterate Order>
 unsigned elements_behind(const md_functor<F, Rank, Order>& f) {
   return static_cast<unsigned>(static_cast<std::uint64_t>(f.shape.lower(f.shape.fastest)) % md_tiles::width);
-}
-template <class F, std::size_t Rank, class T, class... Other, iterate Order>
-unsigned elements_behind(const md_functor<strided_values<F, Rank, T, Other...>, Rank, Order>& f) {
-  if (f.f.strides[0][f.shape.fastest] != 1) return 0;
-  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(get<0>(f.f.data)) / sizeof(T) % md_tiles::width);
 }
 
 /// A functor over a box that is taken by tiles.
