@@ -12,7 +12,10 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/reducer/exact_columns.cuh>
 #include <fanin/cuda/session.hpp>
+#include <fanin/cuda/thread/tiles.cuh>
 #include <fanin/detail/finished_composite.hpp>
+#include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/md_shape.hpp>
 #include <fanin/pending.hpp>
 #include <fanin/tuple.hpp>
 
