@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(1024, least_blocks_of_multiprocessor<Strategy,
 }
 
 /// f for indices first, first + 1, ...: a thread's are a grid's width apart, and warps begin with indices that 32
-/// divides, and so with lines of memory, where arrays begin with index 0.
+/// divides, and so with lines of memory, where arrays of 4 bytes and more an element begin with index 0.
 template <class F>
 __global__ void __launch_bounds__(256) for_kernel(const F f, std::int64_t first, std::int64_t count) {
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;

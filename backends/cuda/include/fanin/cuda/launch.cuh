@@ -188,9 +188,9 @@ void call_for_each(const cuda_handle& handle, const char* label, std::int64_t fi
   void* arguments[] = {detail::argument(f), argument(first), argument(count)};
   detail::launch_for(handle, label, detail::kernel_pointer(&for_kernel<F>), arguments, count);
 }
-/// Large boxes by tiles.
+/// Large boxes by tiles, for which a kernel's arguments have room.
 template <class F, std::size_t Rank, iterate Order>
-  requires(Rank > 1)
+  requires(Rank > 1 && sizeof(md_functor<F, Rank, Order>) <= 2048)
 void call_for_each(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count,
                    const md_functor<F, Rank, Order>& f) {
   if (const md_tiles tiles(f.shape, count, detail::elements_behind(f)); tiles.planes() > 0) {
