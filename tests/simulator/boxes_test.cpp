@@ -33,10 +33,10 @@ fanin::detail::md_shape<Rank, Order> shape_of(const std::array<std::int64_t, Ran
 }
 
 template <fanin::iterate Order, std::size_t Rank>
-void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents, unsigned behind = 0) {
+void expect_each_once(const fanin::cuda& gpu, const std::array<std::int64_t, Rank>& extents) {
   const auto shape = shape_of<Rank, Order>(extents);
   const std::int64_t count = count_of(extents);
-  const fanin::detail::md_tiles tiles(shape, count, behind, 1);
+  const fanin::detail::md_tiles tiles(shape, count, 1);
   ASSERT_GT(tiles.planes(), 0u);
 
   std::vector<std::int32_t> visits(static_cast<std::size_t>(count), 0);
@@ -66,33 +66,33 @@ TEST(boxes, each_index_once) {
   }
 }
 
-/// Rows that begin behind a tile's width: tiles begin with it where that is not a tile more of few.
-TEST(boxes, rows_that_begin_within_a_tile) {
-  using fanin::detail::md_tiles;
-  const auto begin = [](std::int64_t length, unsigned behind) {
-    return md_tiles(shape_of<2, fanin::iterate::right>({8, length}), 8 * length, behind, 1).along(0, 0);
+/// Where the first tile of a row begins, by the row's first index and length: where 32 divides the index, if that is
+/// not a tile more of few.
+TEST(boxes, where_tiles_begin) {
+  const auto begin = [](std::int64_t first, std::int64_t length) {
+    const fanin::detail::md_shape<2, fanin::iterate::right> shape({{7, first}}, {{8, length}}, 8 * length);
+    return fanin::detail::md_tiles(shape, 8 * length, 1).along(0, 0);
   };
-  EXPECT_EQ(begin(31, 1), -1);
-  EXPECT_EQ(begin(32, 1), 0);
-  EXPECT_EQ(begin(100, 28), -28);
-  EXPECT_EQ(begin(100, 29), 0);
-  EXPECT_EQ(begin(31 * 32, 1), 0);
-  EXPECT_EQ(begin(32 * 32, 1), -1);
-
+  EXPECT_EQ(begin(0, 31), 0);
+  EXPECT_EQ(begin(1, 31), -1);
+  EXPECT_EQ(begin(1, 32), 0);
+  EXPECT_EQ(begin(33, 31), -1);
+  EXPECT_EQ(begin(-1, 33), -31);
+  EXPECT_EQ(begin(-1, 34), 0);
+  EXPECT_EQ(begin(28, 100), -28);
+  EXPECT_EQ(begin(29, 100), 0);
+  EXPECT_EQ(begin(1, 31 * 32), 0);
+  EXPECT_EQ(begin(1, 32 * 32), -1);
+}
+/// The same of boxes that begin at -3 and -10, of one tile across more than their lengths take, and of as many.
+TEST(boxes, rows_that_begin_within_a_tile) {
   const new_device drawn;
   const fanin::cuda gpu;
-  expect_each_once<fanin::iterate::right, 2>(gpu, {9, 31}, 1);
-  expect_each_once<fanin::iterate::left, 3>(gpu, {100, 19, 3}, 28);
-  expect_each_once<fanin::iterate::right, 2>(gpu, {601, 70}, 5);
-  expect_each_once<fanin::iterate::right, 2>(gpu, {9, 32 * 32}, 31);
-}
-
-/// By the first index of the fastest dimension.
-TEST(boxes, where_rows_are_taken_to_begin) {
-  using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;
-  for (const auto& [lower, behind] : {std::pair{0, 0u}, {1, 1u}, {-1, 31u}, {33, 1u}}) {
-    EXPECT_EQ(fanin::detail::elements_behind(functor{{{{7, lower}}, {{8, 100}}, 800}, {}}), behind);
-  }
+  ASSERT_EQ(first_in_box(1), -3);
+  expect_each_once<fanin::iterate::right, 2>(gpu, {601, 35});
+  expect_each_once<fanin::iterate::right, 2>(gpu, {9, 32 * 32});
+  ASSERT_EQ(first_in_box(0), -10);
+  expect_each_once<fanin::iterate::left, 3>(gpu, {106, 19, 3});
 }
 
 /// Functors with accumulators.
@@ -109,7 +109,7 @@ TEST(boxes, each_added_once) {
     const auto [sum, count] = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(
         fanin::backend<fanin::cuda>::handle(gpu), nullptr,
         fanin::detail::md_source<add_box<3>, 3, fanin::iterate::left>{{f, 0, size},
-                                                                      fanin::detail::md_tiles(shape, size, 0, 1)},
+                                                                      fanin::detail::md_tiles(shape, size, 1)},
         fanin::detail::make_composite(fanin::sum<std::int64_t>{}, fanin::sum<std::int32_t>{}));
     EXPECT_EQ(sum, facts_of_box<fanin::iterate::left>(extents).sum);
     EXPECT_EQ(count, size);
@@ -146,7 +146,7 @@ TEST(boxes, parallel_for_calls_with_every_index_once) {
     const auto lower = lower_of<3>();
     const auto upper = upper_of(extents);
     const auto shape = shape_of<3, fanin::iterate::right>(extents);
-    EXPECT_EQ(fanin::detail::md_tiles(shape, count_of(extents), 0).planes() > 0, rows >= 256);
+    EXPECT_EQ(fanin::detail::md_tiles(shape, count_of(extents)).planes() > 0, rows >= 256);
 
     std::vector<std::int32_t> visits(static_cast<std::size_t>(count_of(extents)), 0);
     fanin::parallel_for(
@@ -181,7 +181,7 @@ TEST(boxes, which_calls_go_by_tiles) {
 
 TEST(boxes, narrow_boxes_have_none) {
   const auto has_tiles = [](const std::array<std::int64_t, 3>& extents) {
-    return fanin::detail::md_tiles(shape_of<3, fanin::iterate::right>(extents), count_of(extents), 0).planes() > 0;
+    return fanin::detail::md_tiles(shape_of<3, fanin::iterate::right>(extents), count_of(extents)).planes() > 0;
   };
   EXPECT_TRUE(has_tiles({1'000, 100, 100}));
   EXPECT_FALSE(has_tiles({10, 100, 100}));                 // few
@@ -217,7 +217,7 @@ TEST(boxes, places_in_low_tiles) {
     const std::array<std::int64_t, 2> extents{rows, 40};
     const auto shape = shape_of<2, fanin::iterate::right>(extents);
     const auto composite = fanin::detail::make_md_composite(shape, fanin::min_loc<std::int64_t>{});
-    const fanin::detail::md_tiles tiles(shape, count_of(extents), 0, 1);
+    const fanin::detail::md_tiles tiles(shape, count_of(extents), 1);
     const fanin::detail::md_source<falls, 2, fanin::iterate::right> source{{{shape, {}}, 0, count_of(extents)}, tiles};
     const auto expect_last = [&](const auto& reducers) {
       const auto least = fanin::detail::reduce_blocking<fanin::cuda_strategy::one_pass>(

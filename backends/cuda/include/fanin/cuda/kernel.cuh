@@ -20,9 +20,9 @@
 #include <fanin/cuda/thread/tiles.cuh>
 #include <fanin/cuda/workspace.cuh>
 #include <fanin/detail/md_functor.hpp>
+#include <fanin/detail/md_shape.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/warp.cuh>
-#include <fanin/md_range.hpp>
 
 namespace fanin::detail {
 
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(256) for_kernel(const F f, std::int64_t first,
 template <class F, std::size_t Rank, iterate Order>
 __global__ void __launch_bounds__(256) for_tiles_kernel(const md_functor<F, Rank, Order> f, const md_tiles tiles) {
   detail::for_columns(tiles, [&](std::uint32_t plane, int row, int along, int left) {
-    const md_column<F, Rank, Order> column{f.f, f.shape.index_of(plane, row, along)};
+    const auto column = detail::column_of(f, plane, row, along);
     for (int k = 0; k < md_tiles::height && k < left; ++k) column(k);
   });
 }

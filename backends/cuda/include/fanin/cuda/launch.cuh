@@ -188,19 +188,20 @@ void call_for_each(const cuda_handle& handle, const char* label, std::int64_t fi
   void* arguments[] = {detail::argument(f), argument(first), argument(count)};
   detail::launch_for(handle, label, detail::kernel_pointer(&for_kernel<F>), arguments, count);
 }
-/// Large boxes by tiles, for which a kernel's arguments have room.
+/// Large boxes by tiles, where a kernel's arguments have room for them.
 template <class F, std::size_t Rank, iterate Order>
-  requires(Rank > 1 && sizeof(md_functor<F, Rank, Order>) <= 2048)
 void call_for_each(const cuda_handle& handle, const char* label, std::int64_t first, std::int64_t count,
                    const md_functor<F, Rank, Order>& f) {
-  if (const md_tiles tiles(f.shape, count, detail::elements_behind(f)); tiles.planes() > 0) {
-    void* arguments[] = {detail::argument(f), detail::argument(tiles)};
-    detail::launch_for(handle, label, detail::kernel_pointer(&for_tiles_kernel<F, Rank, Order>), arguments,
-                       tiles.count() * md_tiles::width);
-    return;
+  using functor = md_functor<F, Rank, Order>;
+  constexpr std::size_t most_of_functors = 2048;  // bytes
+  if constexpr (Rank > 1 && sizeof(functor) <= most_of_functors) {
+    if (const md_tiles tiles(f.shape, count); tiles.planes() > 0) {
+      void* arguments[] = {detail::argument(f), detail::argument(tiles)};
+      const void* const kernel = detail::kernel_pointer(&for_tiles_kernel<F, Rank, Order>);
+      return detail::launch_for(handle, label, kernel, arguments, tiles.count() * md_tiles::width);
+    }
   }
-  void* arguments[] = {detail::argument(f), argument(first), argument(count)};
-  detail::launch_for(handle, label, detail::kernel_pointer(&for_kernel<md_functor<F, Rank, Order>>), arguments, count);
+  detail::call_for_each<functor>(handle, label, first, count, f);
 }
 
 }  // namespace fanin::detail

@@ -38,11 +38,12 @@ class md_tiles {
   };
 
   md_tiles() = default;
-  /// Of a box of `count` indices, if it has `least` and is not too narrow, or beyond 31 bits, in a dimension. Its rows
-  /// begin so many elements `behind` a tile's width in memory, with which its tiles begin, where that is not a tile
-  /// more of few.
+  /// Of a box of `count` indices, if it has `least` and is not too narrow, or beyond 31 bits, in a dimension. Tiles
+  /// begin where a row's index is a multiple of their width, since arrays mostly begin, with a line of memory, where it
+  /// is 0; but with the row where that saves one of few. (Not by the address of a view's elements: no bits depend on
+  /// one modulo more than 16.)
   template <std::size_t Rank, iterate Order>
-  md_tiles(const md_shape<Rank, Order>& shape, std::int64_t count, unsigned behind, std::int64_t least = least_count) {
+  md_tiles(const md_shape<Rank, Order>& shape, std::int64_t count, std::int64_t least = least_count) {
     const std::int64_t length = shape.extent(0);
     if (count < least || length < least_length) return;
     std::int64_t rows = count / length;
@@ -53,17 +54,18 @@ class md_tiles {
     }
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - width;  // where tiles end, too
     if (rows < height || length > most || rows > most || planes > most) return;
-    const std::int64_t across = (length - 1) / width + 1;
-    across_ = divider(across);
-    down_ = divider((rows - 1) / height + 1);
     length_ = static_cast<int>(length);
     rows_ = static_cast<int>(rows);
     planes_ = static_cast<std::uint32_t>(planes);
+    down_ = divider((rows - 1) / height + 1);
+
     constexpr std::int64_t many = 32;
-    const bool takes_more = length + behind > across * width;
-    if (takes_more && across < many) return;
-    if (takes_more) across_ = divider(across + 1);
-    behind_ = static_cast<int>(behind);
+    const auto behind = static_cast<int>(static_cast<std::uint64_t>(shape.lower(shape.fastest)) % width);
+    const std::int64_t least_across = (length - 1) / width + 1;
+    const std::int64_t across = (length + behind - 1) / width + 1;
+    const bool is_aligned = across == least_across || least_across >= many;
+    across_ = divider(is_aligned ? across : least_across);
+    behind_ = is_aligned ? behind : 0;
   }
 
   /// 0 where the box is not taken by tiles.
@@ -110,23 +112,17 @@ class md_tiles {
   int behind_ = 0;
 };
 
-/// How many elements behind a tile's width in memory the rows of a box begin: by the first index, since arrays mostly
-/// begin where 0 is. Where rows of whole widths are asked for so, none of their lines is in two tiles. (Not by the
-/// address of a view's elements, modulo more than 16 of which no bits depend.)
+/// A lane's column of a tile: f from the index on that is so far behind the box's first one.
 template <class F, std::size_t Rank, iterate Order>
-unsigned elements_behind(const md_functor<F, Rank, Order>& f) {
-  return static_cast<unsigned>(static_cast<std::uint64_t>(f.shape.lower(f.shape.fastest)) % md_tiles::width);
+__device__ md_column<F, Rank, Order> column_of(const md_functor<F, Rank, Order>& f, std::int64_t plane,
+                                               std::int64_t row, std::int64_t along) {
+  return {f.f, f.shape.index_of(plane, row, along)};
 }
 
 /// A functor over a box that is taken by tiles.
 template <class F, std::size_t Rank, iterate Order>
 struct md_source : index_source<md_functor<F, Rank, Order>> {
   md_tiles tiles;
-
-  /// From the index on that is so far behind the first one.
-  __device__ md_column<F, Rank, Order> column(std::int64_t plane, std::int64_t row, std::int64_t along) const {
-    return {this->f.f, this->f.shape.index_of(plane, row, along)};
-  }
 };
 template <class F, std::size_t Rank, iterate Order>
 inline constexpr bool has_tiles<md_source<F, Rank, Order>> = true;
@@ -151,7 +147,7 @@ decltype(auto) with_index_source(const md_functor<F, Rank, Order>& f, std::int64
                                  const Use& use) {
   const index_source<md_functor<F, Rank, Order>> source{f, first, count};
   if constexpr (Rank > 1 && takes_tiles<Strategy, md_functor<F, Rank, Order>, Composite>) {
-    const md_tiles tiles = first == 0 ? md_tiles(f.shape, count, detail::elements_behind(f)) : md_tiles();
+    const md_tiles tiles = first == 0 ? md_tiles(f.shape, count) : md_tiles();
     if (tiles.planes() > 0) return use(md_source<F, Rank, Order>{source, tiles});
   }
   return use(source);
@@ -216,7 +212,7 @@ __device__ void gather_tiles(const md_source<F, Rank, Order>& source, const Comp
   constexpr int together = Elements < height ? height / 2 : height;
   const md_tiles& tiles = source.tiles;
   detail::for_columns(tiles, [&](std::uint32_t plane, int row, int along, int left) {
-    const auto column = source.column(plane, row, along);
+    const auto column = detail::column_of(source.f, plane, row, along);
     const std::int64_t number = (std::int64_t{plane} * tiles.rows() + row) * tiles.length() + along;
     int done = 0;
     const auto accumulate = [&]<int Count>() {
