@@ -69,8 +69,8 @@ __device__ inline std::int64_t end_of_piece(std::int64_t from, std::int64_t elem
 }
 
 /// What a thread gathers of a row: elements mine, mine + step, ... of those below count, numbered from 0; in rounds or
-/// in steps (thread/vectorised.cuh), of which the last goes Rest by Rest.
-template <int Elements, bool InRounds, int Rest = Elements, class Row, class Composite>
+/// in steps (thread/vectorised.cuh).
+template <int Elements, bool InRounds, class Row, class Composite>
 __device__ void gather_of_row(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                               std::int64_t mine, std::int64_t step, std::int64_t count) {
   const auto source = detail::source_of_row(row);
@@ -78,7 +78,7 @@ __device__ void gather_of_row(const Row& row, const Composite& c, typename Compo
   if constexpr (InRounds) {
     detail::gather_in_rounds<Elements>(source, c, state, mine, step, count);
   } else {
-    detail::gather_in_steps<Elements, Rest>(source, c, state, mine, step, count);
+    detail::gather_in_steps<Elements>(source, c, state, mine, step, count);
   }
   c.finish(state, value);
 }

@@ -8,6 +8,8 @@
 #include <fanin/cuda/block/warp_shuffle.cuh>
 #include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/split/kernels.cuh>
+#include <fanin/cuda/thread/source.cuh>
+#include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/cuda/workspace.cuh>
 #include <fanin/device/block.cuh>
 #include <fanin/device/grid_order.cuh>
@@ -47,6 +49,30 @@ __device__ void join_watched_pieces(const Composite& c, typename Composite::accu
   }
 }
 
+/// What a thread gathers of elements from .. until - 1 of a row, which its block has: in rounds, of which each warp has
+/// a part in one piece, as of an array (thread/vectorised.cuh), and then what is left.
+template <int Elements, class Row, class Composite>
+__device__ void gather_of_block(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
+                                std::int64_t from, std::int64_t until) {
+  using source_type = index_source<Row>;
+  const auto source = detail::source_of_row(row);
+  auto state = c.begin(value);
+  const unsigned lane = threadIdx.x % warp_size;
+  const std::int64_t round = static_cast<std::int64_t>(blockDim.x) * Elements;
+  std::int64_t mine = from + (threadIdx.x - lane) * Elements + lane;
+#pragma unroll 1
+  for (; until - from >= round; from += round, mine += round) {
+    detail::accumulate_together<Elements>(source, c, state, mine, std::int64_t{warp_size});
+  }
+  const std::int64_t step = blockDim.x;
+  if constexpr (is_of_small_elements<source_type, Composite>) {
+    detail::gather_in_rounds<Elements>(source, c, state, from + threadIdx.x, step, until);
+  } else {
+    detail::gather_in_steps<Elements, std::min(Elements, 4)>(source, c, state, from + threadIdx.x, step, until);
+  }
+  c.finish(state, value);
+}
+
 /// A block a row, or a piece of it: for long ones that lie in memory one after the other.
 template <class All, class Composite, class Put>
 __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (blocks_of_tiles<All, Composite>))
@@ -77,8 +103,7 @@ __global__ void __launch_bounds__((most_threads_of_tile<All, Composite>), (block
     const std::int64_t from = piece * share.elements_of_piece;
     const std::int64_t until = detail::end_of_piece(from, share.elements_of_piece, all.count);
     accumulator value = c.identity();
-    detail::gather_of_row<in_flight, is_of_small_elements<source, Composite>, std::min(in_flight, 4)>(
-        all.row(place), c, value, from + threadIdx.x, static_cast<std::int64_t>(blockDim.x), until);
+    detail::gather_of_block<in_flight>(all.row(place), c, value, from, until);
     detail::combine_by_warp_shuffle<true>(c, value, of_thread);
     if (!self.finishes()) {
       if (threadIdx.x == 0) detail::publish_partial(value, piece, of_row, launches.when_loaded());
