@@ -49,23 +49,21 @@ __device__ void join_watched_pieces(const Composite& c, typename Composite::accu
   }
 }
 
-/// What a thread gathers of elements from .. until - 1 of a row, which its block has: in rounds, of which each warp has
-/// a part in one piece, as of an array (thread/vectorised.cuh), and then what is left.
+/// What a thread gathers of elements from .. until - 1 of a row, which its block has: in rounds of a tile, and then
+/// what is left of them.
 template <int Elements, class Row, class Composite>
 __device__ void gather_of_block(const Row& row, const Composite& c, typename Composite::accumulator_type& value,
                                 std::int64_t from, std::int64_t until) {
-  using source_type = index_source<Row>;
   const auto source = detail::source_of_row(row);
   auto state = c.begin(value);
-  const unsigned lane = threadIdx.x % warp_size;
   const std::int64_t round = static_cast<std::int64_t>(blockDim.x) * Elements;
-  std::int64_t mine = from + (threadIdx.x - lane) * Elements + lane;
+  std::int64_t mine = from + detail::first_of_tile<Elements>(0);
 #pragma unroll 1
   for (; until - from >= round; from += round, mine += round) {
     detail::accumulate_together<Elements>(source, c, state, mine, std::int64_t{warp_size});
   }
   const std::int64_t step = blockDim.x;
-  if constexpr (is_of_small_elements<source_type, Composite>) {
+  if constexpr (is_of_small_elements<index_source<Row>, Composite>) {
     detail::gather_in_rounds<Elements>(source, c, state, from + threadIdx.x, step, until);
   } else {
     detail::gather_in_steps<Elements, std::min(Elements, 4)>(source, c, state, from + threadIdx.x, step, until);

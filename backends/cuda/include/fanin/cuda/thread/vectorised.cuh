@@ -59,15 +59,16 @@ inline constexpr bool has_levels_for = [] {
   }
 }();
 
-/// The first of this thread's units in a round of whole tiles: a block's are those of its warps in a row, of Units rows
-/// of one unit a lane. So a warp asks at once for all of a line of memory that two of its loads share. Where a block's
-/// width was between a thread's units, arrays that do not begin with a line had each line asked for by two warps, at
-/// different times: on an H200 sums of 2^28 floats f(i) = x[i + 1] took 280 us, and 236 so, of 2^29 635 and 472, of
-/// data that begin 4 bytes behind a line 491 and 467; of 2^22 and less the same.
+/// The first of this thread's units in a round of whole tiles of blocks, of which its own is number `block`: a block's
+/// tile is those of its warps in a row, of Units rows of one unit a lane. So a warp asks at once for all of a line of
+/// memory that two of its loads share. Where a block's width was between a thread's units, arrays that do not begin
+/// with a line had each line asked for by two warps, at different times: on an H200 sums of 2^28 floats f(i) = x[i + 1]
+/// took 280 us, and 236 so, of 2^29 635 and 472, of data that begin 4 bytes behind a line 491 and 467; of 2^22 and less
+/// the same.
 template <int Units>
-__device__ std::int64_t first_of_tile() {
+__device__ std::int64_t first_of_tile(unsigned block) {
   const unsigned lane = threadIdx.x % warp_size;
-  return (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + (threadIdx.x - lane)) * Units + lane;
+  return (static_cast<std::int64_t>(block) * blockDim.x + (threadIdx.x - lane)) * Units + lane;
 }
 
 /// The last round, behind the first `done`: up to Loads of `count` vectors a thread, `threads` apart. Index holds all
@@ -104,7 +105,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
   const std::int64_t round = threads * Loads;
 
   constexpr std::int64_t apart = warp_size;
-  std::int64_t mine = done + first_of_tile<Loads>();
+  std::int64_t mine = done + first_of_tile<Loads>(blockIdx.x);
   const auto load = [&](std::int64_t at, vector(&v)[Loads]) {
 #pragma unroll
     for (int k = 0; k < Loads; ++k) v[k] = source.load(0, at + k * apart);
@@ -220,7 +221,7 @@ __device__ void gather_vectorised(const Source& source, const Composite& c, type
 
   std::int64_t done = 0;
   constexpr std::int64_t apart = warp_size;
-  std::int64_t mine = first_of_tile<Elements>();
+  std::int64_t mine = first_of_tile<Elements>(blockIdx.x);
   if constexpr (values_fit_registers<Source, Elements> && has_levels_for<Source, Composite, Elements, 1>) {
     using value_type = typename Source::value_type;
     struct tile {
