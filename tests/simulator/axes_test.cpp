@@ -112,6 +112,13 @@ struct counts_results {
   }
 };
 
+/// Small elements, of which a thread has more in flight, and goes on in other steps.
+struct small_value_at_indices {
+  FANIN_FUNCTION std::uint32_t operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::uint32_t>(value_at_indices<2>{}(i, j));
+  }
+};
+
 /// Rows and columns in one tile or several, of one piece or many, which blocks of the same launch join or of another;
 /// and counters that are 0 again, for a call that counts with them, too. The least, beside the sum, tells zeros that
 /// are no piece.
@@ -148,10 +155,15 @@ TEST(tiles, join_their_pieces) {
       std::vector<std::int32_t> calls(static_cast<std::size_t>(m), 0);
       fanin::parallel_reduce_into(sums.data(), fanin::columns(gpu, n, m), value_at_indices<2>{},
                                   fanin::finished(counts_results{calls.data()}, sum));
+      std::vector<std::uint32_t> small_sums(static_cast<std::size_t>(n), 0);
+      fanin::parallel_reduce_into(small_sums.data(), fanin::rows(gpu, n, m), small_value_at_indices{},
+                                  fanin::sum<std::uint32_t>{});
       gpu.synchronize();
       EXPECT_EQ(calls, std::vector<std::int32_t>(static_cast<std::size_t>(m), 1));
       for (std::int64_t i = 0; i < n; ++i) {
         EXPECT_EQ(of_rows[static_cast<std::size_t>(i)], (both{1'000 * i * m + m * (m - 1) / 2, 1'000 * i}))
+            << "row " << i;
+        EXPECT_EQ(small_sums[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(1'000 * i * m + m * (m - 1) / 2))
             << "row " << i;
       }
       for (std::int64_t j = 0; j < m; ++j) {
