@@ -15,7 +15,7 @@
 #include "simulator/simulated.hpp"
 #include "support/data.hpp"
 
-/// Rows of an array that are whole vectors of 16 bytes, and others.
+/// Rows of an array by vectors of 16 bytes, that are whole ones, and others.
 namespace fanin_test {
 namespace {
 
@@ -67,10 +67,10 @@ struct rows_of_arrays : ::testing::Test, new_device {
 using types = ::testing::Types<float, double, std::int32_t>;
 TYPED_TEST_SUITE(rows_of_arrays, types);
 
-TYPED_TEST(rows_of_arrays, of_whole_vectors_and_others) {
-  constexpr std::int64_t least = sizeof(TypeParam) == 4 ? 8 : 32;
+TYPED_TEST(rows_of_arrays, of_whole_vectors) {
+  constexpr std::int64_t least = sizeof(TypeParam) == 4 ? 8 : 18;
   for (const std::int64_t n : {1, 2, 7, 333}) {
-    for (const std::int64_t vectors : {1, 2, 3, 4, 7, 16, 31, 65, 130, 255, 257}) {
+    for (const std::int64_t vectors : {1, 2, 3, 4, 7, 8, 9, 16, 31, 65, 130, 255, 257}) {
       const std::int64_t m = vectors * this->width;
       const bool may_be = m >= least && m <= 512;
       if (m <= 512 || n < 300) {
@@ -78,9 +78,91 @@ TYPED_TEST(rows_of_arrays, of_whole_vectors_and_others) {
         this->expect_sums(n, m, m + this->width, this->width, may_be);
       }
     }
-    this->expect_sums(n, 64, 65, 0, n == 1);
-    this->expect_sums(n, 64, 64, 1, false);
-    this->expect_sums(n, 65, 68, 0, false);
+  }
+}
+
+/// Rows that begin and end anywhere between multiples of 16 bytes.
+TYPED_TEST(rows_of_arrays, of_vectors_and_single_elements) {
+  constexpr std::int64_t least = sizeof(TypeParam) == 4 ? 17 : 9;
+  for (const std::int64_t n : {1, 2, 7, 133}) {
+    for (const std::int64_t m : {7, 9, 15, 17, 18, 19, 31, 33, 65, 131, 257, 511}) {
+      for (std::int64_t first = 0; first < this->width; ++first) {
+        for (const std::int64_t apart : {m, m + 1, m + 2}) {
+          if ((m % this->width != 0 || first > 0 || apart % this->width != 0) && (n < 100 || apart == m)) {
+            this->expect_sums(n, m, apart, first, m >= least);
+          }
+        }
+      }
+    }
+    this->expect_sums(n, 64, 65, 0, true);
+    this->expect_sums(n, 64, 64, 1, true);
+  }
+}
+
+/// Every second and every third element, forwards and backwards, along rows and across them.
+TYPED_TEST(rows_of_arrays, of_elements_that_lie_apart) {
+  constexpr std::int64_t n = 70;
+  for (const std::int64_t m : {5, 33, 97}) {
+    for (const std::int64_t step : {-1, 2, 3}) {
+      const std::int64_t apart = (m + 1) * (step < 0 ? -step : step);
+      std::vector<TypeParam> memory(static_cast<std::size_t>(n * apart));
+      for (std::int64_t k = 0; k < n * apart; ++k) {
+        memory[static_cast<std::size_t>(k)] = static_cast<TypeParam>(mix(static_cast<std::uint64_t>(k)) % 50);
+      }
+      const fanin::view<const TypeParam, 2> all(memory.data() + (step < 0 ? m - 1 : 0), {n, m}, {apart, step});
+      std::vector<TypeParam> rows(static_cast<std::size_t>(n));
+      std::vector<TypeParam> columns(static_cast<std::size_t>(m));
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < m; ++j) {
+          rows[static_cast<std::size_t>(i)] += all(i, j);
+          columns[static_cast<std::size_t>(j)] += all(i, j);
+        }
+      }
+      const fanin::cuda gpu;
+      std::vector<TypeParam> of_rows(rows.size(), -1);
+      std::vector<TypeParam> of_columns(columns.size(), -1);
+      std::vector<TypeParam> most(of_rows.size() + of_columns.size());
+      fanin::reduce_into(std::tuple(std::span(of_rows), most.data()), gpu, fanin::rows(all), fanin::sum<TypeParam>{},
+                         fanin::max<TypeParam>{});
+      EXPECT_EQ(gpu.last_launch().strategy, std::string("rows by lanes"));
+      fanin::reduce_into(std::tuple(std::span(of_columns), most.data()), gpu, fanin::columns(all),
+                         fanin::sum<TypeParam>{}, fanin::max<TypeParam>{});
+      gpu.synchronize();
+      EXPECT_EQ(of_rows, rows) << m << ", " << step;
+      EXPECT_EQ(of_columns, columns) << m << ", " << step;
+    }
+  }
+}
+
+/// Two of them are a vector, which may begin between two of a vector's.
+struct two_floats {
+  float a;
+  float b;
+  friend FANIN_FUNCTION two_floats operator+(const two_floats& x, const two_floats& y) {
+    return {x.a + y.a, x.b + y.b};
+  }
+  friend bool operator==(const two_floats&, const two_floats&) = default;
+};
+
+TEST(rows_of_arrays, of_elements_that_ask_for_less_than_their_size) {
+  const new_device device;
+  constexpr std::int64_t n = 9;
+  constexpr std::int64_t m = 33;
+  alignas(16) float memory[2 * n * m + 2];
+  for (const bool is_between : {false, true}) {
+    float* const first = memory + (is_between ? 1 : 2);
+    for (std::int64_t k = 0; k < 2 * n * m; ++k) first[k] = static_cast<float>(k % 101);
+    const fanin::cuda gpu;
+    const fanin::view<const two_floats, 2> rows(reinterpret_cast<const two_floats*>(first), {n, m});
+    two_floats got[n];
+    fanin::reduce_into(std::span(got), gpu, fanin::rows(rows), fanin::sum<two_floats>{});
+    EXPECT_EQ(gpu.last_launch().strategy, std::string(is_between ? "rows by lanes" : "rows by vectors"));
+    gpu.synchronize();
+    for (std::int64_t i = 0; i < n; ++i) {
+      two_floats sum{};
+      for (std::int64_t j = 0; j < m; ++j) sum = sum + rows(i, j);
+      EXPECT_EQ(got[i], sum) << i;
+    }
   }
 }
 

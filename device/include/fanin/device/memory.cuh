@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +27,26 @@ __device__ inline void prefetch_line([[maybe_unused]] const void* address) {
 #endif
 }
 inline constexpr std::size_t line_bytes = 128;
+
+/// An element, for which the second-level cache asks memory for the whole line, where it asks for half of it otherwise:
+/// for those whose neighbours in the line are read by another load.
+template <class T>
+__device__ T load_with_line(const T* from) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_trivially_copyable_v<T> && alignof(T) == sizeof(T)) {
+    if constexpr (sizeof(T) == 4) {
+      std::uint32_t bits;
+      asm("ld.global.L2::128B.b32 %0, [%1];" : "=r"(bits) : "l"(from) : "memory");
+      return std::bit_cast<T>(bits);
+    } else if constexpr (sizeof(T) == 8) {
+      std::uint64_t bits;
+      asm("ld.global.L2::128B.b64 %0, [%1];" : "=l"(bits) : "l"(from) : "memory");
+      return std::bit_cast<T>(bits);
+    }
+  }
+#endif
+  return *from;
+}
 
 /// Reads what another block wrote in this launch: past the first-level cache, which is not coherent between blocks.
 template <class T>

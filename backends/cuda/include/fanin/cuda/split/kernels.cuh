@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/memory.cuh>
@@ -16,6 +17,7 @@
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
@@ -63,6 +65,54 @@ __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
 }
 
+/// Where a row of an array begins.
+template <class T, std::size_t Rank, class Axes>
+__device__ const T* begin_of_row(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all,
+                                 const md_index<Axes::left_rank>& place) {
+  return [&]<std::size_t... At>(std::index_sequence<At...>) {
+    return get<0>(all.f.data) + ((place[At] * all.f.strides[0][Axes::dimension(false, At)]) + ...);
+  }(std::make_index_sequence<Axes::left_rank>{});
+}
+
+/// The same of an array's rows, whose elements lie `apart`: by additions alone where there are several. Where rows lie
+/// across each other, a warp's load is part of two lines, unless rows begin with one: see docs/adr/0024.
+template <class Row, class T>
+struct array_row_source : index_source<Row> {
+  const T* data;
+  std::int64_t apart;
+
+  __device__ T value(std::int64_t i) const { return load(data + i * apart); }
+  template <int Count>
+  __device__ void values(T (&value)[Count], std::int64_t i, std::int64_t step) const {
+    const T* at = data + i * apart;
+    const std::int64_t further = step * apart;
+#pragma unroll
+    for (int k = 0; k < Count; ++k, at += further) value[k] = load(at);
+  }
+  template <class Composite>
+  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
+    c.fold(state, value(i), this->index(i));
+  }
+
+ private:
+  static __device__ T load(const T* from) {
+    if constexpr (std::remove_cvref_t<decltype(Row::all)>::reduces_fastest) {
+      return *from;
+    } else {
+      return detail::load_with_line(from);
+    }
+  }
+};
+template <class T, std::size_t Rank, class Axes>
+  requires(Axes::reduced_rank == 1)
+__device__ auto source_of_row(
+    const axes_row<const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>&>& row) {
+  using row_type = std::remove_cvref_t<decltype(row)>;
+  return array_row_source<row_type, T>{{row, row.first(), row.count()},
+                                       detail::begin_of_row(row.all, row.place),
+                                       row.all.f.strides[0][Axes::dimension(true, 0)]};
+}
+
 /// Where a piece of so many elements ends that begins at `from`, of `count` in all.
 __device__ inline std::int64_t end_of_piece(std::int64_t from, std::int64_t elements, std::int64_t count) {
   return count - from < elements ? count : from + elements;
@@ -89,7 +139,7 @@ template <class All, class Composite, int... R>
 __device__ void gather_of_rows(const All& all, const Composite& c, typename Composite::accumulator_type* value,
                                std::int64_t row, std::int64_t row_step, std::int64_t mine, std::int64_t step,
                                std::integer_sequence<int, R...>) {
-  using source = source_in_rows<All>;
+  using source = decltype(detail::source_of_row(all.row(all.place(row))));
   const source rows[] = {detail::source_of_row(all.row(all.place(row + R * row_step)))...};
   typename Composite::state_type state[] = {c.begin(value[R])...};
 #pragma unroll 1

@@ -33,6 +33,7 @@ inline constexpr bool splits_by_threads =
     !Composite::has_any_spill && is_passed_by_value<Composite> && sizeof(typename Composite::accumulator_type) <= 128;
 
 struct by_lanes;
+template <bool AreWhole>
 struct by_vectors;
 struct by_threads;
 struct by_block;
@@ -41,6 +42,14 @@ struct by_tiles;
 struct by_joined_pieces;
 
 inline constexpr int threads_of_split = 256;
+
+/// As many threads of a multiprocessor are enough to keep memory busy, where each has several elements in flight.
+inline constexpr int busy_threads = 1024;
+
+/// How many blocks are enough to keep memory busy, of those that work at once.
+inline int busy_blocks(const cuda_session& session, const cuda_plan& plan) {
+  return std::min(plan.largest_grid, busy_threads / plan.launch.block_size * session.multiprocessors());
+}
 
 /// How many lanes of a warp work on a row of so many elements, of 4 bytes or of more: together they read a sector of
 /// memory at once, and each has some elements, since joining costs; where there are few rows more, so that all threads
@@ -68,21 +77,26 @@ void split_by_lanes(cuda_session& session, const cuda_tuning& tuning, const Put&
   const std::int64_t blocks = (all.results - 1) / (groups * (is_crowded ? several : 1)) + 1;
   plan = detail::complete_plan<Composite, by_lanes, All, Put>(session, tuning, plan);
   plan.launch.grid_size = blocks_at_once(plan, blocks);
+  // Of shorter rows more threads read more lines of memory than the first-level cache keeps until all of a line has
+  // been read (H200, 2^28 floats in rows of 3 383 us to 347, of 5 355 to 328, of 7 414 to 303; of 9 and more the
+  // other way; doubles, which have more registers, the same).
+  if (log_lanes <= 1) plan.launch.grid_size = std::min(plan.launch.grid_size, busy_blocks(session, plan));
   void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), argument(log_lanes),
                        argument(is_crowded)};
   session.launch(plan.kernel, plan.launch, arguments, plan.options);
   session.record(plan.launch);
 }
 
-template <class Put, class All, class Composite>
+template <bool AreWhole, class Put, class All, class Composite>
 void split_by_vectors(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all,
-                      const Composite& c, std::int64_t vectors, std::int64_t threads) {
+                      const Composite& c, std::int64_t threads) {
   cuda_plan plan;
-  plan.kernel = detail::kernel_pointer(&rows_by_vectors_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&rows_by_vectors_kernel<AreWhole, All, Composite, Put>);
   plan.launch.strategy = "rows by vectors";
   plan.launch.block_size = threads_of_split;
+  const std::int64_t vectors = all.count / width_in_rows<All>;
   const unsigned log_lanes = detail::log_lanes_of_vectors(all.results, vectors, threads);
-  plan = detail::complete_plan<Composite, by_vectors, All, Put>(session, tuning, plan);
+  plan = detail::complete_plan<Composite, by_vectors<AreWhole>, All, Put>(session, tuning, plan);
   plan.launch.grid_size = detail::blocks_at_once(plan, (all.results - 1) / (threads_of_split >> log_lanes) + 1);
   const auto of_row = static_cast<std::uint32_t>(vectors);
   void* arguments[] = {detail::argument(all), detail::argument(c), detail::argument(put), argument(log_lanes),
@@ -143,9 +157,6 @@ void split_by_block(cuda_session& session, const cuda_tuning& tuning, const Put&
   session.record(plan.launch);
 }
 
-/// As many threads of a multiprocessor are enough to keep memory busy, where each has several elements in flight.
-inline constexpr int busy_threads = 1024;
-
 /// Threads of a block that has a row to itself, of which each has so many elements in flight: each makes two rounds
 /// where there are many rows, since several small blocks of a multiprocessor end at different times; more threads where
 /// few rows leave some of the device's idle.
@@ -196,11 +207,6 @@ int threads_of_rows(const All& all, int multiprocessors) {
   if (detail::may_be_shared(all.count, threads_of_split)) return threads_of_split;
   return detail::threads_of_row(all.results, all.count, elements_of_row_in_flight<source_in_rows<All>, Composite>,
                                 most_threads_of_tile<All, Composite>, multiprocessors);
-}
-
-/// How many blocks are enough to keep memory busy, of those that work at once.
-inline int busy_blocks(const cuda_session& session, const cuda_plan& plan) {
-  return std::min(plan.largest_grid, busy_threads / plan.launch.block_size * session.multiprocessors());
 }
 
 /// Rows have numbers of 32 bits there.
@@ -368,8 +374,11 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     if constexpr (All::reduces_fastest) {
       if (is_long && all.results <= most_rows_of_blocks) return detail::split_by_blocks(session, tuning, put, all, c);
       if constexpr (may_be_vectors<All>) {
-        const std::int64_t vectors = is_long || all.count < least_of_vectors<All> ? 0 : detail::vectors_of_rows(all);
-        if (vectors > 0) return detail::split_by_vectors(session, tuning, put, all, c, vectors, threads);
+        const bool are_whole = detail::are_whole_vectors(all);
+        if (!is_long && detail::takes_vectors(all, are_whole)) {
+          if (are_whole) return detail::split_by_vectors<true>(session, tuning, put, all, c, threads);
+          return detail::split_by_vectors<false>(session, tuning, put, all, c, threads);
+        }
       }
       constexpr bool is_of_small = sizeof(typename Composite::accumulator_type) <= sizeof(float);
       detail::split_by_lanes(session, tuning, put, all, c,

@@ -17,7 +17,7 @@
 #include <fanin/device/grid_order.cuh>
 #include <fanin/tuple.hpp>
 
-/// Short rows of an array, by 16-byte loads, where all of them are whole vectors.
+/// Short rows of an array, by 16-byte loads, where the elements of each lie side by side.
 namespace fanin::detail {
 
 /// Whether All are rows of one array, which may be vectors: of elements of 4 and 8 bytes, along the last dimension.
@@ -31,32 +31,37 @@ inline constexpr bool
 
 template <class All>
 using value_in_rows = typename source_in_rows<All>::value_type;
-
-/// How many vectors each row is; 0: some are not whole vectors that begin at multiples of 16 bytes.
-template <class T, std::size_t Rank, class Axes>
-std::int64_t vectors_of_rows(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
-  constexpr std::int64_t width = vector_of<T>::width;
-  const auto& strides = all.f.strides[0];
-  bool are_whole = strides[Axes::dimension(true, 0)] == 1 && all.count % width == 0 &&
-                   reinterpret_cast<std::uintptr_t>(get<0>(all.f.data)) % sizeof(vector_of<T>) == 0;
-  for (std::size_t at = 0; at < Axes::left_rank; ++at) {
-    are_whole = are_whole && strides[Axes::dimension(false, at)] % width == 0;
-  }
-  return are_whole ? all.count / width : 0;
-}
-
-/// A row as vectors, numbered from 0 as an array's elements are.
-template <class T, std::size_t Rank, class Axes, std::size_t... At>
-__device__ span_source<T> vectors_of_row(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all,
-                                         const md_index<Axes::left_rank>& place, std::index_sequence<At...>) {
-  const std::int64_t offset = ((place[At] * all.f.strides[0][Axes::dimension(false, At)]) + ...);
-  return {get<0>(all.f.data) + offset, all.count, 0};
-}
-
-/// From how many elements a row on that is faster than loads of one element. (H200, rows of 16 doubles: 144 us instead
-/// of 136 of 2^26, 3.6 instead of 4.1 of 2^20.)
 template <class All>
-inline constexpr std::int64_t least_of_vectors = sizeof(value_in_rows<All>) <= sizeof(float) ? 8 : 32;
+inline constexpr std::int64_t width_in_rows = vector_of<value_in_rows<All>>::width;
+
+/// Whether each row is whole vectors that begin at multiples of 16 bytes, if its elements lie side by side.
+template <class All>
+bool are_whole_vectors(const All& all) {
+  using axes = typename All::axes;
+  constexpr std::int64_t width = width_in_rows<All>;
+  bool are_whole = all.count % width == 0 &&
+                   reinterpret_cast<std::uintptr_t>(get<0>(all.f.data)) % sizeof(vector_of<value_in_rows<All>>) == 0;
+  for (std::size_t at = 0; at < axes::left_rank; ++at) {
+    are_whole = are_whole && all.f.strides[0][axes::dimension(false, at)] % width == 0;
+  }
+  return are_whole;
+}
+
+/// From how many elements a row on that is faster than loads of one element, where rows are whole vectors, and where
+/// they are not. (H200, us, by elements and by vectors, of 2^24 doubles in rows of 16 36.1, 37.0, of 18 41.8, 35.9, of
+/// 9 40.5, 37.8; floats of 15 and 17 of 2^20 2.99, 3.50 and 4.10, 3.30.)
+template <class All>
+inline constexpr std::int64_t least_of_whole_vectors = width_in_rows<All> == 4 ? 8 : 18;
+template <class All>
+inline constexpr std::int64_t least_of_vectors = width_in_rows<All> == 4 ? 17 : 9;
+
+/// Elements of a type that asks for less than its size may begin where no vector does, nor any number of them behind.
+template <class All>
+bool takes_vectors(const All& all, bool are_whole) {
+  return all.f.strides[0][All::axes::dimension(true, 0)] == 1 &&
+         reinterpret_cast<std::uintptr_t>(get<0>(all.f.data)) % sizeof(value_in_rows<All>) == 0 &&
+         all.count >= (are_whole ? least_of_whole_vectors<All> : least_of_vectors<All>);
+}
 
 /// How many lanes of a warp work on a row of so many vectors: each has some, and where there are few rows more lanes
 /// do, so that all threads of the device have work. (H200, 2^26 floats, us: rows of 8 71.7 by a lane and 99 by 2, of 16
@@ -74,10 +79,26 @@ inline unsigned log_lanes_of_vectors(std::int64_t results, std::int64_t vectors,
 /// What a lane has in flight.
 inline constexpr int vectors_in_flight = 4;
 
-/// A group of 2^log_lanes threads of a warp a row. Blocks of whole warps; no memory, no barriers.
-template <class All, class Composite, class Put>
+/// A row as vectors and single elements before and behind them, numbered from 0 as an array's elements are.
+template <bool AreWhole, class All>
+__device__ span_source<value_in_rows<All>> vectors_of_row(const All& all, const md_index<All::axes::left_rank>& place) {
+  using value_type = value_in_rows<All>;
+  const value_type* const row = detail::begin_of_row(all, place);
+  if constexpr (AreWhole) {
+    return {row, all.count, 0};
+  } else {
+    constexpr unsigned width = vector_of<value_type>::width;
+    const unsigned behind = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row) / sizeof(value_type)) % width;
+    const std::int64_t head = (width - behind) % width;
+    return {row + head, all.count, head};
+  }
+}
+
+/// A group of 2^log_lanes threads of a warp a row, which is `of_row` vectors if AreWhole: with what the others need
+/// those take 1.05 to 1.15 times as long (an H200). Blocks of whole warps; no memory, no barriers.
+template <bool AreWhole, class All, class Composite, class Put>
 __global__ void __launch_bounds__(256)
-    rows_by_vectors_kernel(const All all, const Composite c, const Put put, unsigned log_lanes, std::uint32_t vectors) {
+    rows_by_vectors_kernel(const All all, const Composite c, const Put put, unsigned log_lanes, std::uint32_t of_row) {
   wait_for_grid_before();
   const unsigned lanes = 1u << log_lanes;
   const unsigned lane = threadIdx.x & (lanes - 1);
@@ -88,11 +109,21 @@ __global__ void __launch_bounds__(256)
     const md_index<All::axes::left_rank> place = all.place(has_row ? row : begin);
     typename Composite::accumulator_type value = c.identity();
     if (has_row) {
-      const auto source = detail::vectors_of_row(all, place, std::make_index_sequence<All::axes::left_rank>{});
+      const auto source = detail::vectors_of_row<AreWhole>(all, place);
+      const std::uint32_t vectors = AreWhole ? of_row : static_cast<std::uint32_t>(source.vectors());
       auto state = c.begin(value);
 #pragma unroll 1
       for (std::uint32_t mine = lane; mine < vectors; mine += vectors_in_flight * lanes) {
         detail::gather_rest<vectors_in_flight>(source, c, state, 0, mine, lanes, vectors);
+      }
+      if constexpr (!AreWhole) {
+        const std::uint32_t in_vectors = vectors * static_cast<std::uint32_t>(source.width);
+        const std::uint32_t singles = static_cast<std::uint32_t>(source.count) - in_vectors;
+#pragma unroll 1
+        for (std::uint32_t mine = lane; mine < singles; mine += lanes) {
+          const std::uint32_t at = mine < source.head ? mine : mine + in_vectors;
+          c.fold(state, source.value(at), at);
+        }
       }
       c.finish(state, value);
     }
