@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fanin/axes.hpp>
@@ -103,8 +104,8 @@ TYPED_TEST(rows_of_arrays, of_vectors_and_single_elements) {
 TYPED_TEST(rows_of_arrays, of_elements_that_lie_apart) {
   constexpr std::int64_t n = 70;
   for (const std::int64_t m : {5, 33, 97}) {
-    for (const std::int64_t step : {-1, 2, 3}) {
-      const std::int64_t apart = (m + 1) * (step < 0 ? -step : step);
+    for (const auto& [step, gap] : {std::pair<std::int64_t, std::int64_t>{-1, 0}, {2, 1}, {3, 0}, {9, 0}, {2, 300}}) {
+      const std::int64_t apart = m * (step < 0 ? -step : step) + gap;
       std::vector<TypeParam> memory(static_cast<std::size_t>(n * apart));
       for (std::int64_t k = 0; k < n * apart; ++k) {
         memory[static_cast<std::size_t>(k)] = static_cast<TypeParam>(mix(static_cast<std::uint64_t>(k)) % 50);

@@ -65,18 +65,20 @@ __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
 }
 
+/// The elements of an array of which whole lines of memory are read: see docs/adr/0024.
+struct itself_by_lines : itself {};
+
 /// Where a row of an array begins.
-template <class T, std::size_t Rank, class Axes>
-__device__ const T* begin_of_row(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all,
+template <class F, class T, std::size_t Rank, class Axes>
+__device__ const T* begin_of_row(const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>& all,
                                  const md_index<Axes::left_rank>& place) {
   return [&]<std::size_t... At>(std::index_sequence<At...>) {
     return get<0>(all.f.data) + ((place[At] * all.f.strides[0][Axes::dimension(false, At)]) + ...);
   }(std::make_index_sequence<Axes::left_rank>{});
 }
 
-/// The same of an array's rows, whose elements lie `apart`: by additions alone where there are several. Where rows lie
-/// across each other, a warp's load is part of two lines, unless rows begin with one: see docs/adr/0024.
-template <class Row, class T>
+/// The same of an array's rows, whose elements lie `apart`: by additions alone where there are several.
+template <class Row, class F, class T>
 struct array_row_source : index_source<Row> {
   const T* data;
   std::int64_t apart;
@@ -96,21 +98,21 @@ struct array_row_source : index_source<Row> {
 
  private:
   static __device__ T load(const T* from) {
-    if constexpr (std::remove_cvref_t<decltype(Row::all)>::reduces_fastest) {
-      return *from;
-    } else {
+    if constexpr (std::is_same_v<F, itself_by_lines>) {
       return detail::load_with_line(from);
+    } else {
+      return *from;
     }
   }
 };
-template <class T, std::size_t Rank, class Axes>
-  requires(Axes::reduced_rank == 1)
+template <class F, class T, std::size_t Rank, class Axes>
+  requires(Axes::reduced_rank == 1 && std::is_base_of_v<itself, F>)
 __device__ auto source_of_row(
-    const axes_row<const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>&>& row) {
+    const axes_row<const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>&>& row) {
   using row_type = std::remove_cvref_t<decltype(row)>;
-  return array_row_source<row_type, T>{{row, row.first(), row.count()},
-                                       detail::begin_of_row(row.all, row.place),
-                                       row.all.f.strides[0][Axes::dimension(true, 0)]};
+  return array_row_source<row_type, F, T>{{row, row.first(), row.count()},
+                                          detail::begin_of_row(row.all, row.place),
+                                          row.all.f.strides[0][Axes::dimension(true, 0)]};
 }
 
 /// Where a piece of so many elements ends that begins at `from`, of `count` in all.

@@ -338,6 +338,48 @@ inline bool takes_launch_each(std::int64_t results, std::int64_t count) {
   return count > most_of_block || (results < count / elements_worth_a_launch);
 }
 
+/// Rows that lie across each other in memory, or along it though their range does not say so.
+template <class Put, class All, class Composite>
+void split_across(cuda_session& session, const cuda_tuning& tuning, const Put& put, const All& all, const Composite& c,
+                  bool is_long, std::int64_t threads) {
+  constexpr std::int64_t short_column = 16;
+  const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
+  const bool is_along = all.elements_apart() == 1;
+  if (are_many && (!is_along || all.count <= short_column))
+    return detail::split_by_threads(session, tuning, put, all, c);
+  if (!is_along) {
+    return detail::split_by_tiles(session, tuning, put, all, c, detail::columns_of_tile(all.results, all.count), false);
+  }
+  detail::split_by_tiles(session, tuning, put, all, c, is_long ? 1 : detail::rows_of_tile(all.count), true);
+}
+
+/// Whether All are rows of an array that lie across each other.
+template <class All>
+inline constexpr bool are_across = false;
+template <class T, std::size_t Rank, class Axes>
+inline constexpr bool are_across<axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>> =
+    Axes::reduced_rank == 1 && (sizeof(T) == 4 || sizeof(T) == 8);
+
+/// Whether most of the lines in which such rows' elements are belong to them: neighbours lie in one sector, and there
+/// are many, or small gaps behind them.
+template <class All>
+bool fill_lines(const All& all) {
+  using axes = typename All::axes;
+  using element = typename source_in_rows<All>::value_type;
+  constexpr std::uint64_t sector_bytes = 32;
+  const std::uint64_t step = detail::magnitude(all.f.strides[0][axes::dimension(false, axes::left_rank - 1)]);
+  const std::uint64_t apart = detail::magnitude(all.f.strides[0][axes::dimension(true, 0)]);
+  if (step > sector_bytes / sizeof(element)) return false;
+  const std::uint64_t side_by_side = step * static_cast<std::uint64_t>(all.left.extent(0));
+  return side_by_side >= 8 * line_bytes / sizeof(element) || apart <= 2 * side_by_side;
+}
+template <class T, std::size_t Rank, class Axes>
+auto by_lines(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
+  using values = strided_values<itself_by_lines, Rank, T>;
+  return axes_functor<values, Axes, iterate::right>{all.left, all.reduced, all.results, all.count,
+                                                    values{{}, all.f.data, {all.f.strides[0]}}};
+}
+
 /// Segments, by the list that was made ready for them.
 template <class Put, class F, class Offset, class Composite>
 void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put,
@@ -360,7 +402,6 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
     }
   } else if constexpr (splits_by_threads<Composite>) {
     constexpr std::int64_t threads_of_multiprocessor = 2048;
-    constexpr std::int64_t short_column = 16;
     constexpr std::int64_t short_row = 512;
     using source = source_in_rows<All>;
     constexpr std::int64_t row_of_warp = is_of_small_elements<source, Composite> ? 2047
@@ -384,15 +425,11 @@ void split_many(cuda_session& session, const cuda_tuning& tuning, const Put& put
       detail::split_by_lanes(session, tuning, put, all, c,
                              detail::log_lanes_of(all.results, all.count, threads, is_of_small));
     } else {
-      const bool are_many = all.results >= (all.count <= short_column ? threads : 4 * threads);
-      const bool is_along = all.elements_apart() == 1;
-      if (are_many && (!is_along || all.count <= short_column))
-        return detail::split_by_threads(session, tuning, put, all, c);
-      if (!is_along) {
-        return detail::split_by_tiles(session, tuning, put, all, c, detail::columns_of_tile(all.results, all.count),
-                                      false);
+      if constexpr (are_across<All>) {
+        if (detail::fill_lines(all))
+          return detail::split_across(session, tuning, put, detail::by_lines(all), c, is_long, threads);
       }
-      detail::split_by_tiles(session, tuning, put, all, c, is_long ? 1 : detail::rows_of_tile(all.count), true);
+      detail::split_across(session, tuning, put, all, c, is_long, threads);
     }
   } else {
     if constexpr (Put::has_addresses) {
