@@ -32,7 +32,7 @@ inline constexpr std::size_t line_bytes = 128;
 /// for those whose neighbours in the line are read by another load.
 template <class T>
 __device__ T load_with_line(const T* from) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
   if constexpr (std::is_trivially_copyable_v<T> && alignof(T) == sizeof(T)) {
     if constexpr (sizeof(T) == 4) {
       std::uint32_t bits;
