@@ -89,7 +89,10 @@ struct array_row_source : index_source<Row> {
     const T* at = data + i * apart;
     const std::int64_t further = step * apart;
 #pragma unroll
-    for (int k = 0; k < Count; ++k, at += further) value[k] = load(at);
+    for (int k = 0; k < Count; ++k) {
+      if (k > 0) at += further;  // to no element behind the last
+      value[k] = load(at);
+    }
   }
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
