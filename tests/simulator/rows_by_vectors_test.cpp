@@ -10,6 +10,9 @@
 #include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
 #include <fanin/cuda/split/launch.cuh>
+#include <fanin/cuda/split/rows_by_vectors.cuh>
+#include <fanin/detail/axes_functor.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/reducers.hpp>
 #include <fanin/view.hpp>
 
@@ -165,6 +168,23 @@ TEST(rows_of_arrays, of_elements_that_ask_for_less_than_their_size) {
       EXPECT_EQ(got[i], sum) << i;
     }
   }
+}
+
+/// What is loaded as whole vectors begins where these do: here any address would do, and on a GPU none but those.
+TEST(rows_of_arrays, are_whole_vectors_where_all_begin_with_one) {
+  using values = fanin::detail::strided_values<fanin::detail::itself, 2, float>;
+  using rows = fanin::detail::axes_functor<values, fanin::detail::axes_of<2, 1>, fanin::iterate::right>;
+  alignas(16) const float x[8] = {};
+  const auto are_whole = [&](std::int64_t first, std::int64_t count, std::int64_t apart) {
+    values all{{}, {{{x + first}}}, {}};
+    all.strides[0] = {{apart, 1}};
+    return fanin::detail::are_whole_vectors(rows{{{}, {{7}}, 7}, {{}, {{count}}, count}, 7, count, all});
+  };
+  EXPECT_TRUE(are_whole(0, 8, 8));
+  EXPECT_TRUE(are_whole(4, 8, -12));
+  EXPECT_FALSE(are_whole(1, 8, 8));
+  EXPECT_FALSE(are_whole(0, 8, 9));
+  EXPECT_FALSE(are_whole(0, 7, 8));
 }
 
 template <class T>
