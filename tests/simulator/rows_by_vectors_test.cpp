@@ -9,6 +9,7 @@
 
 #include <fanin/axes.hpp>
 #include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/split/array_rows.cuh>
 #include <fanin/cuda/split/launch.cuh>
 #include <fanin/cuda/split/rows_by_vectors.cuh>
 #include <fanin/detail/axes_functor.hpp>
@@ -185,6 +186,24 @@ TEST(rows_of_arrays, are_whole_vectors_where_all_begin_with_one) {
   EXPECT_FALSE(are_whole(1, 8, 8));
   EXPECT_FALSE(are_whole(0, 8, 9));
   EXPECT_FALSE(are_whole(0, 7, 8));
+}
+
+/// Columns of a matrix and of a part of one, by how many there are, how far apart they lie, and rows of how many.
+TEST(rows_of_arrays, fill_lines_where_these_are_theirs) {
+  using values = fanin::detail::strided_values<fanin::detail::itself, 2, float>;
+  using columns = fanin::detail::axes_functor<values, fanin::detail::axes_of<2, 0>, fanin::iterate::right>;
+  const auto fill = [](std::int64_t results, std::int64_t step, std::int64_t row) {
+    values all{};
+    all.strides[0] = {{row, step}};
+    return fanin::detail::fill_lines(columns{{{}, {{results}}, results}, {{}, {{9}}, 9}, results, 9, all});
+  };
+  EXPECT_TRUE(fill(3, 1, 3));
+  EXPECT_TRUE(fill(3, -1, -6));
+  EXPECT_FALSE(fill(3, 1, 7));
+  EXPECT_TRUE(fill(256, 1, 100'000));
+  EXPECT_FALSE(fill(255, 1, 100'000));
+  EXPECT_TRUE(fill(1'000, 8, 8'000));
+  EXPECT_FALSE(fill(1'000, 9, 9'000));
 }
 
 template <class T>

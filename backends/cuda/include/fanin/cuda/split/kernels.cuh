@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include <fanin/cuda/block/memory.cuh>
@@ -14,10 +13,10 @@
 #include <fanin/cuda/kernel.cuh>
 #include <fanin/cuda/partial/in_registers.cuh>
 #include <fanin/cuda/partial/kinds.hpp>
+#include <fanin/cuda/split/array_rows.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/axes_functor.hpp>
-#include <fanin/detail/strided.hpp>
 #include <fanin/device/block.cuh>
 #include <fanin/device/grid_order.cuh>
 #include <fanin/device/memory.cuh>
@@ -63,59 +62,6 @@ inline constexpr int rows_in_flight =
 template <class Row>
 __device__ index_source<Row> source_of_row(const Row& row) {
   return {row, row.first(), row.count()};
-}
-
-/// The elements of an array of which whole lines of memory are read: see docs/adr/0024.
-struct itself_by_lines : itself {};
-
-/// Where a row of an array begins.
-template <class F, class T, std::size_t Rank, class Axes>
-__device__ const T* begin_of_row(const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>& all,
-                                 const md_index<Axes::left_rank>& place) {
-  return [&]<std::size_t... At>(std::index_sequence<At...>) {
-    return get<0>(all.f.data) + ((place[At] * all.f.strides[0][Axes::dimension(false, At)]) + ...);
-  }(std::make_index_sequence<Axes::left_rank>{});
-}
-
-/// The same of an array's rows, whose elements lie `apart`: by additions alone where there are several.
-template <class Row, class F, class T>
-struct array_row_source : index_source<Row> {
-  const T* data;
-  std::int64_t apart;
-
-  __device__ T value(std::int64_t i) const { return load(data + i * apart); }
-  template <int Count>
-  __device__ void values(T (&value)[Count], std::int64_t i, std::int64_t step) const {
-    const T* at = data + i * apart;
-    const std::int64_t further = step * apart;
-#pragma unroll
-    for (int k = 0; k < Count; ++k) {
-      if (k > 0) at += further;  // to no element behind the last
-      value[k] = load(at);
-    }
-  }
-  template <class Composite>
-  __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
-    c.fold(state, value(i), this->index(i));
-  }
-
- private:
-  static __device__ T load(const T* from) {
-    if constexpr (std::is_same_v<F, itself_by_lines>) {
-      return detail::load_with_line(from);
-    } else {
-      return *from;
-    }
-  }
-};
-template <class F, class T, std::size_t Rank, class Axes>
-  requires(Axes::reduced_rank == 1 && std::is_base_of_v<itself, F>)
-__device__ auto source_of_row(
-    const axes_row<const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>&>& row) {
-  using row_type = std::remove_cvref_t<decltype(row)>;
-  return array_row_source<row_type, F, T>{{row, row.first(), row.count()},
-                                          detail::begin_of_row(row.all, row.place),
-                                          row.all.f.strides[0][Axes::dimension(true, 0)]};
 }
 
 /// Where a piece of so many elements ends that begins at `from`, of `count` in all.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fanin/cuda/block/warp_shuffle.cuh>
+#include <fanin/cuda/split/array_rows.cuh>
 #include <fanin/cuda/split/kernels.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
