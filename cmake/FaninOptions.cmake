@@ -31,6 +31,9 @@ set_property(CACHE FANIN_DEFAULT_BACKEND PROPERTY STRINGS serial kokkos cuda)
 option(FANIN_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(FANIN_HOST_TESTS "With CUDA: also the tests that a configuration without CUDA has in the same form" ON)
 option(FANIN_CUDA_COMPILED_ONLY "With CUDA, to be built where no GPU is: of what would skip there, enough to see that it compiles" OFF)
+set(FANIN_TEST_FOLDERS
+    ""
+    CACHE STRING "Folders of tests/ to build, of those that the configuration has; empty: all of them")
 option(FANIN_ENABLE_PERF "Build fanin-perf" ${PROJECT_IS_TOP_LEVEL})
 option(FANIN_ENABLE_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(FANIN_ENABLE_FUZZ "Build the fuzzers (needs Clang)" OFF)

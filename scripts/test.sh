@@ -4,20 +4,23 @@ set -uo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/test.sh [--quick] [--no-cuda]
+usage: scripts/test.sh [--quick] [--all] [--no-cuda]
 
 Installs what is missing, builds, and runs everything that is tested, in stages:
   format    clang-format
   host      serial and Kokkos (Serial, OpenMP), examples, README snippets, compile-fail tests
   install   consumers outside the tree, by find_package and by add_subdirectory
   cuda      where nvcc is: all that nvcc compiles or that calls the CUDA library, and not again what stage host has
-            tested in the same form; tests that need a GPU skip where there is none
-  asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer
-  tsan      serial and Kokkos Serial under ThreadSanitizer; the CUDA backend's kernels on a simulated device, by Clang's
+            tested in the same form; tests that need a GPU skip where there is none. One of two halves there
+  asan      the host tests, compiled by Clang, under AddressSanitizer and UndefinedBehaviorSanitizer: one of two halves
+  tsan      under ThreadSanitizer, one of two halves: serial and Kokkos Serial; by Clang's, the CUDA backend's kernels on a
+            simulated device
   fuzz      the .npy reader under libFuzzer, FANIN_FUZZ_SECONDS (default 30); exact sums, a third of that twice
   mutants   ten small mistakes in a copy of the sources, each of which a host test must find: scripts/mutate.sh
+Halves, as the mistakes, are those that the commit decides.
 
   --quick     format and host only
+  --all       both halves
   --no-cuda   without the stage cuda
 
 A stage that fails does not keep the next from running. Where no GPU is, cuda runs beside those that follow it. On a slow
@@ -28,10 +31,12 @@ TEXT
 }
 
 quick=
+all=
 cuda=1
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) quick=1 ;;
+    --all) all=1 ;;
     --no-cuda) cuda= ;;
     -h | --help)
       usage
@@ -160,30 +165,70 @@ test_preset() {
 
 format_stage() { "$root/scripts/format.sh" && passed=$((passed + 1)); }
 
-# The presets of tests: configure, build, ctest. Arguments after the preset go to ctest.
+# The presets of tests: configure, build, ctest. Arguments after the preset, up to --, go to the configuration, the others
+# to ctest.
 preset_stage() {
-  local options=("-DFANIN_PYTHON=$venv/bin/python")
-  if [[ $1 == host ]]; then options+=(-DFANIN_ENABLE_MPI=ON); fi
-  configure "$1" "${options[@]}" && build "$1" && test_preset "$@"
+  local preset=$1 options=("-DFANIN_PYTHON=$venv/bin/python")
+  shift
+  while [[ $# -gt 0 && $1 != -- ]]; do
+    options+=("$1")
+    shift
+  done
+  configure "$preset" "${options[@]}" && build "$preset" && test_preset "$preset" "${@:2}"
+}
+
+# half OF_ONE OF_OTHER ALL   Which of them, of what is compiled a second time: both are too much for one run.
+half() {
+  local commit
+  if [[ -n $all ]]; then
+    printf '%s' "$3"
+    return
+  fi
+  commit=$(git -C "$root" rev-parse HEAD 2>/dev/null) || commit=$(date +%j)
+  if ((16#${commit:0:8} % 2 == 0)); then printf '%s' "$1"; else printf '%s' "$2"; fi
+}
+
+# The CUDA backend on its simulated device, under one sanitizer, and the other backends under the other.
+asan_stage() {
+  local folders
+  folders=$(half simulator 'contract;core;exact;kokkos' '')
+  local examples=ON
+  if [[ $folders == simulator ]]; then examples=OFF; fi
+  preset_stage asan "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_EXAMPLES=$examples"
+  local status=$?
+  stage_note+="${folders:+; $folders}"
+  return "$status"
 }
 
 # What starts threads; and the simulated device's fibres, which are more threads than g++'s runtime takes.
 tsan_stage() {
-  local status=0
-  preset_stage tsan || status=1
-  preset_stage tsan-simulator || status=1
+  local status=0 presets preset
+  presets=$(half tsan tsan-simulator 'tsan tsan-simulator')
+  for preset in $presets; do
+    preset_stage "$preset" || status=1
+  done
+  stage_note+="; $presets"
   return "$status"
 }
 
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
-  local preset=cuda-compiled options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
+  local preset=cuda-compiled folders perf=ON status options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
+  folders=$(half 'compile_fail;core;docs;exact;headers;perf' 'contract;cuda;kokkos;mpi' '')
   if has_gpu; then
-    preset=cuda
+    preset=cuda folders=
   elif ! nvcc --help | has_line -e --Ofast-compile; then
     options+=(-DCMAKE_CUDA_FLAGS=)
   fi
-  configure "$preset" "-DFANIN_PYTHON=$venv/bin/python" "${options[@]}" && build "$preset" && test_preset "$preset"
+  local arguments=()
+  if [[ $folders == contract* ]]; then
+    perf=OFF arguments=(-- --label-exclude '^install$')
+  fi
+  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_PERF=$perf" \
+    "-DFANIN_ENABLE_EXAMPLES=$perf" "${arguments[@]}"
+  status=$?
+  stage_note+="${folders:+; $folders}"
+  return "$status"
 }
 
 # The fuzzers at once, each on one core; prints what each printed, and the names of those that failed in the end.
@@ -234,7 +279,7 @@ mutants_stage() {
 
 stage format format_stage
 host_seconds=$SECONDS
-stage host preset_stage host --label-exclude '^install$'
+stage host preset_stage host -DFANIN_ENABLE_MPI=ON -- --label-exclude '^install$'
 host_seconds=$((SECONDS - host_seconds))
 if [[ -z $quick ]]; then
   stage install test_preset host --label-regex '^install$'
@@ -247,7 +292,7 @@ if [[ -z $quick ]]; then
     cuda=
   fi
   [[ -z $cuda ]] || beside stage cuda cuda_stage
-  stage_in_time 50 asan preset_stage asan
+  stage_in_time 50 asan asan_stage
   stage_in_time 15 tsan tsan_stage
   stage_in_time 10 fuzz fuzz_stage
   stage_in_time 30 mutants mutants_stage

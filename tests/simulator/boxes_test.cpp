@@ -157,15 +157,18 @@ TEST(boxes, parallel_for_calls_with_every_index_once) {
   }
 }
 
+template <class Reducer, class F>
+bool goes_by_tiles(const F& f, std::int64_t first, std::int64_t count) {
+  bool goes = false;
+  fanin::detail::with_index_source<fanin::cuda_strategy::one_pass, fanin::detail::composite<Reducer>>(
+      f, first, count,
+      [&](const auto& source) { goes = fanin::detail::has_tiles<std::remove_cvref_t<decltype(source)>>; });
+  return goes;
+}
 template <class Reducer>
 bool call_goes_by_tiles(const std::array<std::int64_t, 2>& extents, std::int64_t first = 0) {
   using functor = fanin::detail::md_functor<mark_box<2>, 2, fanin::iterate::right>;
-  const functor f{shape_of<2, fanin::iterate::right>(extents), {}};
-  bool goes = false;
-  fanin::detail::with_index_source<fanin::cuda_strategy::one_pass, fanin::detail::composite<Reducer>>(
-      f, first, count_of(extents),
-      [&](const auto& source) { goes = fanin::detail::has_tiles<std::remove_cvref_t<decltype(source)>>; });
-  return goes;
+  return goes_by_tiles<Reducer>(functor{shape_of<2, fanin::iterate::right>(extents), {}}, first, count_of(extents));
 }
 /// A reducer that would not leave a kernel's arguments room for tiles.
 struct sum_beside_a_table : fanin::sum<std::int64_t> {
@@ -177,6 +180,27 @@ TEST(boxes, which_calls_go_by_tiles) {
   EXPECT_FALSE(call_goes_by_tiles<fanin::sum<std::int64_t>>({1'024, 768}, 1));
   EXPECT_FALSE(call_goes_by_tiles<fanin::exact_sum<double>>({1'024, 768}));
   EXPECT_FALSE(call_goes_by_tiles<sum_beside_a_table>({1'024, 768}));
+}
+
+/// Elements that are `step` apart, with gaps behind rows of them: unless each has a line of its own, for one that sees
+/// no indices, where the smallest stride comes last.
+template <class Reducer, class T>
+bool array_goes_by_tiles(std::int64_t step) {
+  using values = fanin::detail::strided_values<fanin::detail::itself, 2, T>;
+  using functor = fanin::detail::md_functor<values, 2, fanin::iterate::right>;
+  functor f{shape_of<2, fanin::iterate::right>({1'024, 768}), values{}};
+  f.f.strides[0] = {{800 * step, step}};
+  return goes_by_tiles<Reducer>(f, 0, 1'024 * 768);
+}
+TEST(boxes, which_arrays_go_by_tiles) {
+  for (const std::int64_t step : {1, -2, 16}) {
+    EXPECT_TRUE((array_goes_by_tiles<fanin::sum<float>, float>(step))) << step;
+  }
+  EXPECT_FALSE((array_goes_by_tiles<fanin::sum<float>, float>(17)));
+  EXPECT_TRUE((array_goes_by_tiles<fanin::sum<double>, double>(-8)));
+  EXPECT_FALSE((array_goes_by_tiles<fanin::sum<double>, double>(-9)));
+  EXPECT_TRUE((array_goes_by_tiles<fanin::min_loc<float>, float>(17)));
+  EXPECT_TRUE((array_goes_by_tiles<fanin::sum<std::int16_t>, std::int16_t>(100)));
 }
 
 TEST(boxes, narrow_boxes_have_none) {

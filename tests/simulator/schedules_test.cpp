@@ -19,10 +19,10 @@ void run_schedules(const std::vector<call>& calls, std::uint64_t of_call) {
   });
 }
 
-TEST(simulated, sums) { run_schedules(calls_of_sums(), 80); }
+TEST(simulated, sums) { run_schedules(calls_of_sums(), 60); }
 TEST(simulated, several) { run_schedules(calls_of_several(), 100); }
 TEST(simulated, wide) { run_schedules(calls_of_wide(), 100); }
-TEST(simulated, states) { run_schedules(calls_of_states(), 110); }
+TEST(simulated, states) { run_schedules(calls_of_states(), 90); }
 /// A few calls: a schedule of them takes ten times as long.
 TEST(simulated, large_blocks) {
   const std::vector<call> calls = calls_of_sums();
@@ -30,7 +30,7 @@ TEST(simulated, large_blocks) {
     return run_schedule(seed, calls, static_cast<std::size_t>(7 * seed % calls.size()), blocks::large);
   });
 }
-TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 120); }
+TEST(simulated, parcels) { run_schedules(calls_of_parcels(), 80); }
 TEST(simulated, updates) { run_schedules(calls_of_updates(), 40); }
 
 }  // namespace

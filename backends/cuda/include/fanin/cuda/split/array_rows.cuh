@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fanin/cuda/thread/lines.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/detail/axes_functor.hpp>
 #include <fanin/detail/strided.hpp>
@@ -15,9 +16,6 @@
 
 /// Rows of an array: where they begin, how far their elements lie apart, and how these are loaded.
 namespace fanin::detail {
-
-/// The elements of an array of which whole lines of memory are read: see docs/adr/0024.
-struct itself_by_lines : itself {};
 
 /// Where a row of an array begins.
 template <class F, class T, std::size_t Rank, class Axes>
@@ -34,7 +32,7 @@ struct array_row_source : index_source<Row> {
   const T* data;
   std::int64_t apart;
 
-  __device__ T value(std::int64_t i) const { return load(data + i * apart); }
+  __device__ T value(std::int64_t i) const { return F{}(data[i * apart]); }
   template <int Count>
   __device__ void values(T (&value)[Count], std::int64_t i, std::int64_t step) const {
     const T* at = data + i * apart;
@@ -42,25 +40,16 @@ struct array_row_source : index_source<Row> {
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
       if (k > 0) at += further;  // to no element behind the last
-      value[k] = load(at);
+      value[k] = F{}(*at);
     }
   }
   template <class Composite>
   __device__ void accumulate(const Composite& c, typename Composite::state_type& state, std::int64_t i) const {
     c.fold(state, value(i), this->index(i));
   }
-
- private:
-  static __device__ T load(const T* from) {
-    if constexpr (std::is_same_v<F, itself_by_lines>) {
-      return detail::load_with_line(from);
-    } else {
-      return *from;
-    }
-  }
 };
 template <class F, class T, std::size_t Rank, class Axes>
-  requires(Axes::reduced_rank == 1 && std::is_base_of_v<itself, F>)
+  requires(Axes::reduced_rank == 1)
 __device__ auto source_of_row(
     const axes_row<const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>&>& row) {
   using row_type = std::remove_cvref_t<decltype(row)>;
@@ -80,18 +69,18 @@ inline constexpr bool are_across<axes_functor<strided_values<itself, Rank, T>, A
 /// are many, or small gaps behind them.
 template <class T, std::size_t Rank, class Axes>
 bool fill_lines(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
-  constexpr std::uint64_t sector_bytes = 32;
-  const std::uint64_t step = detail::magnitude(all.f.strides[0][Axes::dimension(false, Axes::left_rank - 1)]);
+  const std::int64_t step = all.f.strides[0][Axes::dimension(false, Axes::left_rank - 1)];
   const std::uint64_t apart = detail::magnitude(all.f.strides[0][Axes::dimension(true, 0)]);
-  if (step > sector_bytes / sizeof(T)) return false;
-  const std::uint64_t side_by_side = step * static_cast<std::uint64_t>(all.left.extent(0));
+  constexpr std::size_t sector_bytes = 32;
+  if (!detail::lie_within<T>(sector_bytes, step)) return false;
+  const std::uint64_t side_by_side = detail::magnitude(step) * static_cast<std::uint64_t>(all.left.extent(0));
   return side_by_side >= 8 * line_bytes / sizeof(T) || apart <= 2 * side_by_side;
 }
 template <class T, std::size_t Rank, class Axes>
 auto by_lines(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
-  using values = strided_values<itself_by_lines, Rank, T>;
+  using values = strided_values<by_whole_lines<itself>, Rank, T>;
   return axes_functor<values, Axes, iterate::right>{all.left, all.reduced, all.results, all.count,
-                                                    values{{}, all.f.data, {all.f.strides[0]}}};
+                                                    detail::with_lines(all.f)};
 }
 
 }  // namespace fanin::detail

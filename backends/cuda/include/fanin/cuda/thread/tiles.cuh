@@ -10,6 +10,7 @@
 #include <fanin/cuda/partial/kinds.hpp>
 #include <fanin/cuda/recipe.hpp>
 #include <fanin/cuda/reducer/substitute.hpp>
+#include <fanin/cuda/thread/lines.cuh>
 #include <fanin/cuda/thread/source.cuh>
 #include <fanin/cuda/thread/vectorised.cuh>
 #include <fanin/detail/divider.hpp>
@@ -141,16 +142,30 @@ inline constexpr bool takes_tiles = [] {
          words_of<F> <= most_words && sizeof(Composite) <= most_of_reducers;
 }();
 
+/// Whether tiles have whole lines of memory read: of an array that is walked through along its smallest stride.
+template <class Composite, class F>
+inline constexpr bool reads_lines = false;
+template <class Composite, class F, std::size_t Rank, class T>
+inline constexpr bool reads_lines<Composite, md_functor<strided_values<F, Rank, T>, Rank, iterate::right>> =
+    !sees_index<Composite> && (sizeof(T) == 4 || sizeof(T) == 8);
+
 /// Calls use(source) with the source for a functor over a box's numbers first, first + 1, ...
 template <class Strategy, class Composite, class F, std::size_t Rank, iterate Order, class Use>
 decltype(auto) with_index_source(const md_functor<F, Rank, Order>& f, std::int64_t first, std::int64_t count,
                                  const Use& use) {
-  const index_source<md_functor<F, Rank, Order>> source{f, first, count};
-  if constexpr (Rank > 1 && takes_tiles<Strategy, md_functor<F, Rank, Order>, Composite>) {
+  using functor = md_functor<F, Rank, Order>;
+  if constexpr (Rank > 1 && takes_tiles<Strategy, functor, Composite>) {
     const md_tiles tiles = first == 0 ? md_tiles(f.shape, count) : md_tiles();
-    if (tiles.planes() > 0) return use(md_source<F, Rank, Order>{source, tiles});
+    const auto by_tiles = [&]<class G>(const G& g) {
+      return use(md_source<G, Rank, Order>{{{f.shape, g}, first, count}, tiles});
+    };
+    if constexpr (reads_lines<Composite, functor>) {
+      if (tiles.planes() > 0 && detail::share_lines(f.f)) return by_tiles(detail::with_lines(f.f));
+    } else {
+      if (tiles.planes() > 0) return by_tiles(f.f);
+    }
   }
-  return use(source);
+  return use(index_source<functor>{f, first, count});
 }
 
 /// Whether all reducers may get such batches in any order, or get none.
