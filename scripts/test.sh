@@ -213,20 +213,20 @@ tsan_stage() {
 
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
-  local preset=cuda-compiled folders perf=ON status options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
-  folders=$(half 'compile_fail;core;docs;exact;headers;perf' 'contract;cuda;kokkos;mpi' '')
+  local preset=cuda-compiled folders options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON) arguments=()
+  folders=$(half 'cuda;perf' 'compile_fail;contract;core;docs;exact;headers;kokkos;mpi' '')
   if has_gpu; then
     preset=cuda folders=
   elif ! nvcc --help | has_line -e --Ofast-compile; then
     options+=(-DCMAKE_CUDA_FLAGS=)
   fi
-  local arguments=()
-  if [[ $folders == contract* ]]; then
-    perf=OFF arguments=(-- --label-exclude '^install$')
-  fi
-  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_PERF=$perf" \
-    "-DFANIN_ENABLE_EXAMPLES=$perf" "${arguments[@]}"
-  status=$?
+  case $folders in
+    '') options+=(-DFANIN_ENABLE_PERF=ON -DFANIN_ENABLE_EXAMPLES=ON) ;;
+    *perf) options+=(-DFANIN_ENABLE_PERF=ON -DFANIN_ENABLE_EXAMPLES=OFF) arguments=(-- --label-exclude '^install$') ;;
+    *) options+=(-DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=ON) ;;
+  esac
+  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "${arguments[@]}"
+  local status=$?
   stage_note+="${folders:+; $folders}"
   return "$status"
 }

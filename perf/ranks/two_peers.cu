@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs that two ranks hand over to each other within a launch, without what lies between two GPUs: both are on
 // this one, each with a stream and a graph of sums of its own elements, by the code and kernels of fanin::nccl. Beside
-// them the same sums without the other rank's: of one alone, and of both at the same time, which share the GPU as the
-// ranks do. Neither MPI nor NCCL is needed (tests/mpi/nccl/nccl_by_threads.cpp).
+// them the same sums without the other rank's: of one alone, of both at the same time, which share the GPU as the ranks
+// do but drift apart, and of the elements of both as one array, which the GPU loads at the same time as those of ranks
+// that wait for each other. Neither MPI nor NCCL is needed (tests/mpi/nccl/nccl_by_threads.cpp).
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -85,8 +86,8 @@ struct fill {
 
 struct contender {
   std::string name;
-  int streams;     ///< one, or both
-  bool is_of_all;  ///< what is summed: both ranks' elements, or each one's own
+  int streams;                           ///< one, or both
+  enum { own, over_both, as_one } what;  ///< each rank's own elements; those of both, over them; as one array
   std::function<void(int rank, std::int64_t slice, void* out)> enqueue;
   std::vector<double> times{};  ///< us of a node, until both streams have ended
   std::string why_not{};
@@ -97,6 +98,7 @@ class measurement {
  public:
   measurement(std::int64_t elements, fanin::cuda_early_start early)
       : data_{{elements, 0}, {elements, 1}},
+        both_{ranks * elements, 0},
         early_{early},
         nodes_{elements <= (1 << 22) ? 100 : 10},
         results_(nodes_ * ranks) {
@@ -106,6 +108,8 @@ class measurement {
       gpu_[rank].synchronize();
       check(cudaEventCreate(&end_[rank]));
     }
+    fanin::parallel_for(fanin::range(gpu_[0], both_.all_elements()), fill<T>{both_.data(0), {both_.first(0, 0)}});
+    gpu_[0].synchronize();
     check(cudaEventCreate(&begin_));
     check(cudaMalloc(&out_, static_cast<std::size_t>(nodes_ * ranks) * sizeof(T)));
   }
@@ -131,7 +135,7 @@ class measurement {
         if (!one.why_not.empty()) continue;
         const double time = run(one, graphs[k]);
         const both_ranks& of_call = k < all.size() / 2 ? sums : exact_sums;
-        if (one.is_of_all && !of_call.works()) {
+        if (one.what == contender::over_both && !of_call.works()) {
           one.why_not = "gave the other rank up: the grids had no room beside each other";
         } else if (at == 0) {
           look(one);
@@ -160,17 +164,23 @@ class measurement {
       fanin::reduce_into(out_, object(rank), fanin::over(alone, span(rank, 0)), reducer);
       gpu_[rank].synchronize();
     }
-    all.push_back({name + ", one rank alone", 1, false, own});
-    all.push_back({name + ", both, each its own", ranks, false, own});
-    all.push_back({name + ", over both", ranks, true, [this, reducer, &comms](int rank, std::int64_t slice, void* out) {
+    all.push_back({name + ", one rank alone", 1, contender::own, own});
+    all.push_back({name + ", both, each its own", ranks, contender::own, own});
+    all.push_back(
+        {name + ", of both as one array", 1, contender::as_one, [this, reducer](int, std::int64_t slice, void* out) {
+           fanin::reduce_into(static_cast<T*>(out), object(0), span_of(both_, slice), reducer);
+         }});
+    all.push_back({name + ", over both", ranks, contender::over_both,
+                   [this, reducer, &comms](int rank, std::int64_t slice, void* out) {
                      fanin::reduce_into(static_cast<T*>(out), object(rank),
                                         fanin::over(*comms.of[rank], span(rank, slice)), reducer);
                    }});
   }
   auto object(int rank) const { return gpu_[rank].template with<>({.early_start = early_}); }
-  std::span<const T> span(int rank, std::int64_t slice) const {
-    return {data_[rank].data(slice), static_cast<std::size_t>(data_[rank].elements())};
+  static std::span<const T> span_of(const fanin_perf_ranks::slices<T>& data, std::int64_t slice) {
+    return {data.data(slice), static_cast<std::size_t>(data.elements())};
   }
+  std::span<const T> span(int rank, std::int64_t slice) const { return span_of(data_[rank], slice); }
   T* place(int rank, int node) const { return out_ + rank * nodes_ + node; }
 
   std::vector<cudaGraphExec_t> make_graphs(const contender& one) const {
@@ -210,12 +220,16 @@ class measurement {
     for (int rank = 0; rank < one.streams; ++rank) {
       for (int k = 0; k < nodes_; ++k) {
         const auto got = static_cast<double>(results_[static_cast<std::size_t>(rank * nodes_ + k)]);
-        if (got != data_[rank].expected(k, one.is_of_all, ranks)) one.why_not = "gives a wrong sum";
+        const double expected = one.what == contender::as_one
+                                    ? both_.expected(k, false, ranks)
+                                    : data_[rank].expected(k, one.what == contender::over_both, ranks);
+        if (got != expected) one.why_not = "gives a wrong sum";
       }
     }
   }
 
   fanin_perf_ranks::slices<T> data_[ranks];
+  fanin_perf_ranks::slices<T> both_;
   fanin::cuda gpu_[ranks];
   fanin::cuda gate_;
   fanin::cuda_early_start early_;
