@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <fanin/axes.hpp>
 #include <fanin/runs.hpp>
 #include <fanin/segments.hpp>
 
@@ -47,6 +48,24 @@ struct write_byte {
 struct one_of_each {
   FANIN_FUNCTION double operator()(std::int64_t, std::int64_t) const { return 1.0; }
 };
+
+/// So many that a block's rounds are whole lines of memory; the last rows are part of one.
+struct small_of_each {
+  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return i % 1'000 + j * 1'000'000; }
+};
+TEST_F(cuda_large, a_few_columns_of_many_elements) {
+  const fanin::cuda gpu;
+  for (const std::int64_t m : {3, 7, 24, 80, 200}) {
+    for (const std::int64_t n : {((std::int64_t{1} << 26) - 1) / m, ((std::int64_t{1} << 26) - 1) / m + 1}) {
+      fanin::buffer<std::int64_t, fanin::cuda> sums(gpu, m);
+      fanin::parallel_reduce_into(sums.data(), fanin::columns(gpu, n, m), small_of_each{}, fanin::sum<std::int64_t>{});
+      const std::int64_t of_column = n / 1'000 * (999 * 500) + (n % 1'000) * (n % 1'000 - 1) / 2;
+      std::vector<std::int64_t> found(static_cast<std::size_t>(m));
+      sums.copy_to(std::span(found));
+      for (std::int64_t j = 0; j < m; ++j) EXPECT_EQ(found[static_cast<std::size_t>(j)], of_column + j * 1'000'000 * n);
+    }
+  }
+}
 
 TEST_F(cuda_large, words_beyond_two_to_the_31) {
   const std::int64_t n = (std::int64_t{1} << 31) + 3;

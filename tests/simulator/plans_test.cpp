@@ -420,6 +420,24 @@ TEST(plans, of_lanes_of_rows) {
   EXPECT_EQ(lanes(5, true, 1), 4);
 }
 
+/// Threads of a block that has all columns of many elements: whole lines of floats for each round, if that leaves some.
+TEST(plans, of_threads_of_columns) {
+  constexpr std::int64_t many = std::int64_t{1} << 26;
+  const auto threads = [](std::int64_t results, std::int64_t elements = many) {
+    return fanin::detail::threads_of_columns(results, (elements - 1) / results + 1, static_cast<unsigned>(results));
+  };
+  EXPECT_EQ(threads(3), 192);
+  EXPECT_EQ(threads(5), 160);
+  EXPECT_EQ(threads(7), 224);
+  EXPECT_EQ(threads(48), 192);
+  EXPECT_EQ(threads(80), 160);
+  EXPECT_EQ(threads(9), 256);  // 288
+  EXPECT_EQ(threads(2), 256);
+  EXPECT_EQ(threads(96), 256);
+  EXPECT_EQ(threads(3, many - 3), 256);
+  EXPECT_EQ(fanin::detail::threads_of_columns(192, many / 192 + 1, 96), 256);  // others beside them
+}
+
 /// Into how many pieces rows and columns are cut: all blocks have one where there are fewer tiles than blocks, and of
 /// more only where few would idle at the end.
 TEST(plans, of_pieces) {

@@ -58,6 +58,12 @@ __device__ auto source_of_row(
                                           row.all.f.strides[0][Axes::dimension(true, 0)]};
 }
 
+/// Whether All are rows of an array, and not of a functor.
+template <class All>
+inline constexpr bool are_of_array = false;
+template <class F, class T, std::size_t Rank, class Axes>
+inline constexpr bool are_of_array<axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>> = true;
+
 /// Whether All are rows of an array that lie across each other.
 template <class All>
 inline constexpr bool are_across = false;
