@@ -200,6 +200,10 @@ TEST(boxes, which_arrays_go_by_tiles) {
   EXPECT_TRUE((array_goes_by_tiles<fanin::sum<double>, double>(-8)));
   EXPECT_FALSE((array_goes_by_tiles<fanin::sum<double>, double>(-9)));
   EXPECT_TRUE((array_goes_by_tiles<fanin::min_loc<float>, float>(17)));
+  using most = fanin::detail::substitute<fanin::max<float>>::type;
+  EXPECT_FALSE((array_goes_by_tiles<most, float>(17)));
+  using places = fanin::detail::substitute<fanin::min_max_loc<float>>::type;
+  EXPECT_TRUE((array_goes_by_tiles<places, float>(17)));
   EXPECT_TRUE((array_goes_by_tiles<fanin::sum<std::int16_t>, std::int16_t>(100)));
 }
 

@@ -9,6 +9,7 @@
 
 #include <fanin/batch.hpp>
 #include <fanin/cuda/reducer/rank.hpp>
+#include <fanin/detail/strided.hpp>
 #include <fanin/macros.hpp>
 #include <fanin/reducers.hpp>
 
@@ -269,5 +270,11 @@ struct ordered_pair {
     }
   }
 };
+
+/// Those without an index are handed one.
+template <class T, bool Least>
+inline constexpr bool sees_index<ordered_extreme<T, Least>> = false;
+template <class Low, class High, class Result>
+inline constexpr bool sees_index<ordered_pair<Low, High, Result>> = sees_index<Low>;
 
 }  // namespace fanin::detail

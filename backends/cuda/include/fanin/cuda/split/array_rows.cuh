@@ -69,7 +69,7 @@ template <class All>
 inline constexpr bool are_across = false;
 template <class T, std::size_t Rank, class Axes>
 inline constexpr bool are_across<axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>> =
-    Axes::reduced_rank == 1 && (sizeof(T) == 4 || sizeof(T) == 8);
+    Axes::reduced_rank == 1 && has_lines<T, T>;
 
 /// Whether most of the lines in which such rows' elements are belong to them: neighbours lie in one sector, and there
 /// are many, or small gaps behind them.

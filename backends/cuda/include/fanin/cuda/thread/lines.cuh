@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <type_traits>
 
 #include <fanin/detail/strided.hpp>
 #include <fanin/device/memory.cuh>
@@ -13,13 +13,19 @@
 /// Elements of arrays of which whole lines of memory are read: see docs/adr/0024.
 namespace fanin::detail {
 
+/// Whether elements of T, which f makes values of, may be: numbers, so that nobody sees that f gets a copy.
+template <class T, class Value>
+inline constexpr bool has_lines =
+    std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) && std::is_arithmetic_v<Value>;
+
 /// f of an element that is loaded with its line.
 template <class F>
 struct by_whole_lines {
   F f;
   template <class T>
   FANIN_FUNCTION constexpr auto operator()(const T& x) const {
-    return f(detail::load_with_line(std::addressof(x)));
+    const T value = detail::load_with_line(&x);
+    return f(value);
   }
 };
 template <class F, std::size_t Rank, class T>

@@ -147,7 +147,7 @@ template <class Composite, class F>
 inline constexpr bool reads_lines = false;
 template <class Composite, class F, std::size_t Rank, class T>
 inline constexpr bool reads_lines<Composite, md_functor<strided_values<F, Rank, T>, Rank, iterate::right>> =
-    !sees_index<Composite> && (sizeof(T) == 4 || sizeof(T) == 8);
+    !sees_index<Composite> && has_lines<T, std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
 
 /// Calls use(source) with the source for a functor over a box's numbers first, first + 1, ...
 template <class Strategy, class Composite, class F, std::size_t Rank, iterate Order, class Use>
