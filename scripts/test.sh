@@ -213,19 +213,19 @@ tsan_stage() {
 
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
-  local preset=cuda-compiled folders options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON) arguments=()
-  folders=$(half 'cuda;perf' 'compile_fail;contract;core;docs;exact;headers;kokkos;mpi' '')
+  local preset=cuda-compiled perf=ON examples=ON folders options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
+  folders=$(half 'core;cuda;install;perf' 'compile_fail;contract;docs;exact;headers;kokkos;mpi' '')
   if has_gpu; then
     preset=cuda folders=
   elif ! nvcc --help | has_line -e --Ofast-compile; then
     options+=(-DCMAKE_CUDA_FLAGS=)
   fi
   case $folders in
-    '') options+=(-DFANIN_ENABLE_PERF=ON -DFANIN_ENABLE_EXAMPLES=ON) ;;
-    *perf) options+=(-DFANIN_ENABLE_PERF=ON -DFANIN_ENABLE_EXAMPLES=OFF) arguments=(-- --label-exclude '^install$') ;;
-    *) options+=(-DFANIN_ENABLE_PERF=OFF -DFANIN_ENABLE_EXAMPLES=ON) ;;
+    core*) examples=OFF ;;
+    compile_fail*) perf=OFF ;;
   esac
-  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "${arguments[@]}"
+  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_PERF=$perf" \
+    "-DFANIN_ENABLE_EXAMPLES=$examples"
   local status=$?
   stage_note+="${folders:+; $folders}"
   return "$status"
@@ -292,10 +292,10 @@ if [[ -z $quick ]]; then
     cuda=
   fi
   [[ -z $cuda ]] || beside stage cuda cuda_stage
-  stage_in_time 50 asan asan_stage
-  stage_in_time 15 tsan tsan_stage
+  stage_in_time "$(half 25 25 50)" asan asan_stage
+  stage_in_time 20 tsan tsan_stage
   stage_in_time 10 fuzz fuzz_stage
-  stage_in_time 30 mutants mutants_stage
+  stage_in_time 20 mutants mutants_stage
   [[ -z $cuda ]] || together
 fi
 

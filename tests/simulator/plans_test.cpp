@@ -423,7 +423,7 @@ TEST(plans, of_lanes_of_rows) {
 /// Threads of a block that has all columns of many elements: whole lines of floats for each round, if that leaves some.
 TEST(plans, of_threads_of_columns) {
   constexpr std::int64_t many = std::int64_t{1} << 26;
-  const auto threads = [](std::int64_t results, std::int64_t elements = many) {
+  const auto threads = [](std::int64_t results, std::int64_t elements = std::int64_t{1} << 26) {
     return fanin::detail::threads_of_columns(results, (elements - 1) / results + 1, static_cast<unsigned>(results));
   };
   EXPECT_EQ(threads(3), 192);
@@ -435,7 +435,7 @@ TEST(plans, of_threads_of_columns) {
   EXPECT_EQ(threads(2), 256);
   EXPECT_EQ(threads(96), 256);
   EXPECT_EQ(threads(3, many - 3), 256);
-  EXPECT_EQ(fanin::detail::threads_of_columns(192, many / 192 + 1, 96), 256);  // others beside them
+  EXPECT_EQ(fanin::detail::threads_of_columns(6, many, 3), 256);  // others beside them
 }
 
 /// Into how many pieces rows and columns are cut: all blocks have one where there are fewer tiles than blocks, and of
