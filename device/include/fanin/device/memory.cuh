@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include <fanin/device/tagged_unit.cuh>
-#include <fanin/macros.hpp>
 
 /// How threads of different blocks read and write the same memory, and what the compiler may not move.
 namespace fanin::detail {
@@ -32,7 +31,7 @@ inline constexpr std::size_t line_bytes = 128;
 /// An element, for which the second-level cache asks memory for the whole line, where it asks for half of it otherwise:
 /// for those whose neighbours in the line are read by another load.
 template <class T>
-FANIN_FUNCTION T load_with_line(const T* from) {
+__host__ __device__ T load_with_line(const T* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
   if constexpr (std::is_trivially_copyable_v<T> && alignof(T) == sizeof(T)) {
     if constexpr (sizeof(T) == 4) {
