@@ -276,7 +276,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
     plan.launch.block_size = detail::threads_of_rows<All, Composite>(all, session.multiprocessors());
   } else if (!is_along && !are_of_array<All>) {
     plan.launch.block_size = detail::threads_of_columns(all.results, all.count, width);
-    if (plan.launch.block_size != threads_of_split) alignment = plan.launch.block_size / width;
+    if (plan.launch.block_size != threads_of_split) alignment = plan.launch.block_size / static_cast<int>(width);
   }
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
   plan = detail::complete_plan<Composite, by_tiles, All, Put>(session, tuning, plan);
