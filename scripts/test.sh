@@ -177,58 +177,69 @@ preset_stage() {
   configure "$preset" "${options[@]}" && build "$preset" && test_preset "$preset" "${@:2}"
 }
 
-# half OF_ONE OF_OTHER ALL   Which of them, of what is compiled a second time: both are too much for one run.
-half() {
+# What is compiled a second time is too much for one run: whether the commit decides for the first of two halves of it.
+is_first_half() {
   local commit
-  if [[ -n $all ]]; then
-    printf '%s' "$3"
-    return
-  fi
   commit=$(git -C "$root" rev-parse HEAD 2>/dev/null) || commit=$(date +%j)
-  if ((16#${commit:0:8} % 2 == 0)); then printf '%s' "$1"; else printf '%s' "$2"; fi
+  ((16#${commit:0:8} % 2 == 0))
 }
 
-# The CUDA backend on its simulated device, under one sanitizer, and the other backends under the other.
-asan_stage() {
-  local folders
-  folders=$(half simulator 'contract;core;exact;kokkos' '')
-  local examples=ON
-  if [[ $folders == simulator ]]; then examples=OFF; fi
-  preset_stage asan "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_EXAMPLES=$examples"
-  local status=$?
+# folders_of_half FOLDER...   These of tests/, the first half, or all others, with semicolons; with --all nothing, which
+# means all.
+folders_of_half() {
+  local folder others=
+  [[ -z $all ]] || return 0
+  if is_first_half; then
+    (IFS=';' && printf '%s' "$*")
+    return
+  fi
+  for folder in "$root"/tests/*/CMakeLists.txt; do
+    folder=$(basename "$(dirname "$folder")")
+    [[ " $* " == *" $folder "* ]] || others+=";$folder"
+  done
+  printf '%s' "${others#;}"
+}
+
+# has_folder FOLDERS FOLDER
+has_folder() { [[ -z $1 || ";$1;" == *";$2;"* ]]; }
+
+# test_folders PRESET FOLDERS OPTION...
+test_folders() {
+  local preset=$1 folders=$2 status=0
+  shift 2
+  preset_stage "$preset" "-DFANIN_TEST_FOLDERS=$folders" "$@" || status=$?
   stage_note+="${folders:+; $folders}"
   return "$status"
 }
 
+# The CUDA backend on its simulated device, under one sanitizer, and the other backends under the other.
+asan_stage() {
+  local folders examples=OFF
+  folders=$(folders_of_half simulator)
+  if has_folder "$folders" contract; then examples=ON; fi
+  test_folders asan "$folders" "-DFANIN_ENABLE_EXAMPLES=$examples"
+}
+
 # What starts threads; and the simulated device's fibres, which are more threads than g++'s runtime takes.
 tsan_stage() {
-  local status=0 presets preset
-  presets=$(half tsan tsan-simulator 'tsan tsan-simulator')
-  for preset in $presets; do
-    preset_stage "$preset" || status=1
-  done
-  stage_note+="; $presets"
+  local status=0
+  if [[ -n $all ]] || is_first_half; then preset_stage tsan || status=1; fi
+  if [[ -n $all ]] || ! is_first_half; then preset_stage tsan-simulator || status=1; fi
   return "$status"
 }
 
 # Where nothing of a device runs, its code need not be optimised.
 cuda_stage() {
-  local preset=cuda-compiled perf=ON examples=ON folders options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
-  folders=$(half 'core;cuda;install;perf' 'compile_fail;contract;docs;exact;headers;kokkos;mpi' '')
+  local preset=cuda-compiled perf=OFF examples=OFF folders options=(-DFANIN_HOST_TESTS=OFF -DFANIN_ENABLE_MPI=ON)
+  folders=$(folders_of_half core cuda install perf)
   if has_gpu; then
     preset=cuda folders=
   elif ! nvcc --help | has_line -e --Ofast-compile; then
     options+=(-DCMAKE_CUDA_FLAGS=)
   fi
-  case $folders in
-    core*) examples=OFF ;;
-    compile_fail*) perf=OFF ;;
-  esac
-  preset_stage "$preset" "${options[@]}" "-DFANIN_TEST_FOLDERS=$folders" "-DFANIN_ENABLE_PERF=$perf" \
-    "-DFANIN_ENABLE_EXAMPLES=$examples"
-  local status=$?
-  stage_note+="${folders:+; $folders}"
-  return "$status"
+  if has_folder "$folders" perf; then perf=ON; fi
+  if has_folder "$folders" docs; then examples=ON; fi
+  test_folders "$preset" "$folders" "${options[@]}" "-DFANIN_ENABLE_PERF=$perf" "-DFANIN_ENABLE_EXAMPLES=$examples"
 }
 
 # The fuzzers at once, each on one core; prints what each printed, and the names of those that failed in the end.
@@ -292,7 +303,7 @@ if [[ -z $quick ]]; then
     cuda=
   fi
   [[ -z $cuda ]] || beside stage cuda cuda_stage
-  stage_in_time "$(half 25 25 50)" asan asan_stage
+  stage_in_time "$((${all:-0} * 25 + 25))" asan asan_stage
   stage_in_time 20 tsan tsan_stage
   stage_in_time 10 fuzz fuzz_stage
   stage_in_time 20 mutants mutants_stage

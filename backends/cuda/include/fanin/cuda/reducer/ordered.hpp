@@ -271,7 +271,7 @@ struct ordered_pair {
   }
 };
 
-/// Those without an index are handed one.
+/// What folds an index because all of these do, and what keeps it.
 template <class T, bool Least>
 inline constexpr bool sees_index<ordered_extreme<T, Least>> = false;
 template <class Low, class High, class Result>

@@ -49,7 +49,7 @@ struct array_row_source : index_source<Row> {
   }
 };
 template <class F, class T, std::size_t Rank, class Axes>
-  requires(Axes::reduced_rank == 1)
+  requires(Axes::reduced_rank == 1 && gives_itself<F>)
 __device__ auto source_of_row(
     const axes_row<const axes_functor<strided_values<F, Rank, T>, Axes, iterate::right>&>& row) {
   using row_type = std::remove_cvref_t<decltype(row)>;
@@ -75,9 +75,9 @@ inline constexpr bool are_across<axes_functor<strided_values<itself, Rank, T>, A
 /// are many, or small gaps behind them.
 template <class T, std::size_t Rank, class Axes>
 bool fill_lines(const axes_functor<strided_values<itself, Rank, T>, Axes, iterate::right>& all) {
+  constexpr std::size_t sector_bytes = 32;
   const std::int64_t step = all.f.strides[0][Axes::dimension(false, Axes::left_rank - 1)];
   const std::uint64_t apart = detail::magnitude(all.f.strides[0][Axes::dimension(true, 0)]);
-  constexpr std::size_t sector_bytes = 32;
   if (!detail::lie_within<T>(sector_bytes, step)) return false;
   const std::uint64_t side_by_side = detail::magnitude(step) * static_cast<std::uint64_t>(all.left.extent(0));
   return side_by_side >= 8 * line_bytes / sizeof(T) || apart <= 2 * side_by_side;

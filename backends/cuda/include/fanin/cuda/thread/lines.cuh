@@ -23,11 +23,19 @@ template <class F>
 struct by_whole_lines {
   F f;
   template <class T>
-  FANIN_FUNCTION constexpr auto operator()(const T& x) const {
+  FANIN_FUNCTION auto operator()(const T& x) const {
     const T value = detail::load_with_line(&x);
     return f(value);
   }
 };
+/// Whether F gives the element itself.
+template <class F>
+inline constexpr bool gives_itself = false;
+template <>
+inline constexpr bool gives_itself<itself> = true;
+template <>
+inline constexpr bool gives_itself<by_whole_lines<itself>> = true;
+
 template <class F, std::size_t Rank, class T>
 strided_values<by_whole_lines<F>, Rank, T> with_lines(const strided_values<F, Rank, T>& values) {
   return {{values.f}, values.data, {values.strides[0]}};
