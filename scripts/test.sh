@@ -222,9 +222,13 @@ asan_stage() {
 
 # What starts threads; and the simulated device's fibres, which are more threads than g++'s runtime takes.
 tsan_stage() {
-  local status=0
-  if [[ -n $all ]] || is_first_half; then preset_stage tsan || status=1; fi
-  if [[ -n $all ]] || ! is_first_half; then preset_stage tsan-simulator || status=1; fi
+  local presets=() preset status=0
+  if [[ -n $all ]] || is_first_half; then presets+=(tsan); fi
+  if [[ -n $all ]] || ! is_first_half; then presets+=(tsan-simulator); fi
+  for preset in "${presets[@]}"; do
+    preset_stage "$preset" || status=1
+  done
+  stage_note+="; ${presets[*]}"
   return "$status"
 }
 
