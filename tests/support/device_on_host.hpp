@@ -8,6 +8,7 @@
 #error "for a C++ compiler only"
 #endif
 
+#define __host__
 #define __device__
 
 namespace fanin_test {
