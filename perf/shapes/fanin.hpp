@@ -42,6 +42,8 @@ void reduce_by_fanin(const Exec& exec, const problem<T>& of, const element_at<T>
     const std::span to_keys(more.to_keys, static_cast<std::size_t>(n));
     fanin::reduce_into(fanin::runs_to(to_keys, out, more.count), exec, fanin::runs(std::span(f.x, count), keys),
                        fanin::sum<T>{});
+  } else if (what == kind::triangle) {
+    fanin::parallel_reduce_into(out, fanin::range(exec, n), sum_in_triangle<T>{f.x, n, m}, fanin::sum<T>{});
   } else {
     shapes::with_box(of.of, f.x, [&](const auto& within, const auto& g) {
       fanin::parallel_reduce_into(out, fanin::md_range(exec, within.lower, within.upper), g, fanin::sum<T>{});

@@ -16,13 +16,6 @@ namespace fanin_perf::shapes {
 namespace {
 
 template <class T>
-struct on_host {
-  explicit on_host(const problem<T>& of) : indices(of) {}
-  void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
-  host_indices indices;
-};
-
-template <class T>
 struct fanin_serial : on_host<T> {
   using on_host<T>::on_host;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
@@ -78,6 +71,11 @@ struct loops : on_host<T> {
         out[run] += f.x[k];
       }
       *more.count = run + 1;
+    } else if (what == kind::triangle) {
+      const sum_in_triangle<T> sum_of_row{f.x, n, m};
+      T sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) sum += sum_of_row(i);
+      *out = sum;
     } else if (what == kind::columns) {
       std::fill_n(out, m, T{0});
       for (std::int64_t i = 0; i < n; ++i) {

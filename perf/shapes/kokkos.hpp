@@ -140,6 +140,12 @@ struct sum_middle {
   }
 };
 
+template <class T>
+struct add_triangle {
+  sum_in_triangle<T> f;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, T& sum) const { sum += f(i); }
+};
+
 template <class T, class F, std::size_t Rank>
 struct sum_all;
 template <class T, class F>
@@ -185,6 +191,11 @@ void reduce_by_kokkos(const Space& space, const problem<T>& of, const element_at
   } else if (of.of.has_offsets()) {
     const Kokkos::TeamPolicy<Space> teams(space, static_cast<int>(n), Kokkos::AUTO);
     Kokkos::parallel_for(teams, sum_segment<T, Space>{{f.x}, more.offsets, out});
+  } else if (what == kind::triangle) {
+    using view = Kokkos::View<T, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    const Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Dynamic>, Kokkos::IndexType<std::int64_t>> all(
+        space, 0, n, Kokkos::ChunkSize(chunk_of_triangle));
+    Kokkos::parallel_reduce(all, add_triangle<T>{{f.x, n, m}}, Kokkos::Sum<T, typename Space::memory_space>(view(out)));
   } else if (what == kind::spmv) {
     multiply_by_kokkos(space, of, f, more, lanes, out);
   } else if (what == kind::columns) {

@@ -4,10 +4,7 @@
 
 #include <fanin/kokkos/kokkos.hpp>
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "shapes/fanin.hpp"
 #include "shapes/kokkos.hpp"
@@ -19,24 +16,23 @@ namespace {
 using space = Kokkos::DefaultHostExecutionSpace;
 
 template <class T>
-struct on_threads {
-  explicit on_threads(const problem<T>& of) : indices(of) {}
-  host_indices indices;
-  void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
-};
-
-template <class T>
-struct fanin_kokkos : on_threads<T> {
-  using on_threads<T>::on_threads;
+struct fanin_kokkos : on_host<T> {
+  using on_host<T>::on_host;
   fanin::kokkos<space> exec;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
-    reduce_by_fanin(exec, of, f, this->indices.more(), out);
+    if (of.of.what == kind::triangle) {
+      const auto dynamic = exec.with({.schedule = fanin::schedule::dynamic, .chunk = chunk_of_triangle});
+      fanin::parallel_reduce_into(out, fanin::range(dynamic, of.of.n), sum_in_triangle<T>{f.x, of.of.n, of.of.m},
+                                  fanin::sum<T>{});
+    } else {
+      reduce_by_fanin(exec, of, f, this->indices.more(), out);
+    }
   }
 };
 
 template <class T>
-struct plain_kokkos : on_threads<T> {
-  using on_threads<T>::on_threads;
+struct plain_kokkos : on_host<T> {
+  using on_host<T>::on_host;
   void reduce(const problem<T>& of, const element_at<T>& f, T* out) {
     reduce_by_kokkos(space(), of, f, this->indices.more(), 1, {}, out);
   }

@@ -32,7 +32,8 @@ constexpr const char* about =
     "(segments:NxM) and by keys (runs:NxM) of an array of N rows of M elements, from memory; of N segments of M "
     "elements on average whose lengths have a power law (powerlaw:NxM), or of which one has all elements "
     "(giant:NxM); of segments whose offsets are an array in a file (segments:FILE.npy, segments:FILE.npz:ARRAY); along "
-    "the middle axis of three (middle:NxMxK); or along the axes of an array in a file. And products of a sparse matrix "
+    "the middle axis of three (middle:NxMxK); in and below a diagonal, a row an index (triangle:NxM); or along the "
+    "axes of an array in a file. And products of a sparse matrix "
     "of N rows, compressed, and a vector: of a stencil on a box of N points (spmv:stencil7:N, spmv:stencil27:N), with "
     "lengths of rows by a power law (spmv:powerlaw:N) or one dense row among short ones (spmv:denserow:N). Each is "
     "compared with sums in double first. With a GPU as nodes of a CUDA graph, else on the host.";

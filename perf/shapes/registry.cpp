@@ -11,6 +11,9 @@ registry all_contenders(bool on_gpu) {
 #if FANIN_PERF_HAS_KOKKOS && !FANIN_PERF_HAS_KOKKOS_CUDA
     add_kokkos_host(all);
 #endif
+#if FANIN_PERF_HAS_KOKKOS_OPENMP && !FANIN_PERF_HAS_KOKKOS_CUDA
+    add_openmp(all);
+#endif
     return all;
   }
 #if FANIN_PERF_HAS_CUDA

@@ -109,9 +109,11 @@ class case_data {
       return;
     }
     for (std::int64_t i = 0; i < of.n; ++i) {
-      for (std::int64_t j = 0; j < of.m; ++j) {
+      const std::int64_t count = of.what == kind::triangle ? in_triangle(i, of.n, of.m) : of.m;
+      for (std::int64_t j = 0; j < count; ++j) {
         for (std::int64_t k = 0; k < of.inner; ++k) {
-          add(of.what == kind::columns ? j : i * of.inner + k, (i * of.m + j) * of.inner + k);
+          const std::int64_t result = of.what == kind::triangle ? 0 : of.what == kind::columns ? j : i * of.inner + k;
+          add(result, (i * of.m + j) * of.inner + k);
         }
       }
     }
@@ -290,12 +292,12 @@ shape parse_shape(std::string_view text) {
   const bool fits =
       may_be_box ? extents.size() == 2 || extents.size() == 3 : extents.size() == (what == kind::middle ? 3 : 2);
   if (name == std::end(kind_names) || !fits) {
-    throw std::invalid_argument(
-        fmt::format("{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, stencil:256x256x256, "
-                    "middle:512x512x512, "
-                    "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16, runs:2^20x16 or "
-                    "spmv:stencil7:2^20",
-                    text));
+    throw std::invalid_argument(fmt::format(
+        "{} is no shape; write rows:2^20x256, columns:1000x33, md:512x512, stencil:256x256x256, "
+        "middle:512x512x512, "
+        "segments:2^20x16, segments:offsets.npy, powerlaw:2^20x16, giant:2^20x16, runs:2^20x16, triangle:4096x4096 or "
+        "spmv:stencil7:2^20",
+        text));
   }
   const shape found{what, extents[0], extents[1], extents.size() == 3 ? extents[2] : 1};
   if (constexpr std::int64_t most = std::int64_t{1} << 40; found.n > most / found.m / found.inner) {

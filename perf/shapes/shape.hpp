@@ -22,10 +22,11 @@ namespace fanin_perf::shapes {
 /// A sum of each row, of each column, of all but a halo of one around them (of two or three dimensions), of the squares
 /// of a stencil within it, along the middle axis of three, or of each row again: by offsets, and by keys that are equal
 /// in it. By offsets also of n segments of m elements on average, whose lengths are as a power law has them, or all of
-/// whose elements are in one. The product of a sparse matrix and a vector.
-enum class kind { rows, columns, md, stencil, middle, segments, powerlaw, giant, runs, spmv };
-inline constexpr std::string_view kind_names[] = {"rows",     "columns",  "md",    "stencil", "middle",
-                                                  "segments", "powerlaw", "giant", "runs",    "spmv"};
+/// whose elements are in one. The product of a sparse matrix and a vector. And one sum of what stands in or below a
+/// matrix's diagonal, of which an index has a row: uneven work.
+enum class kind { rows, columns, md, stencil, middle, segments, powerlaw, giant, runs, spmv, triangle };
+inline constexpr std::string_view kind_names[] = {"rows",     "columns", "md",   "stencil", "middle",  "segments",
+                                                  "powerlaw", "giant",   "runs", "spmv",    "triangle"};
 
 /// What no extents say, under the name it was asked for by.
 struct pattern {
@@ -33,6 +34,11 @@ struct pattern {
   std::vector<std::int64_t> offsets;    ///< where segments or a matrix's rows begin, and the last one ends
   std::vector<std::int32_t> columns{};  ///< of a matrix's elements
 };
+
+/// How many elements of row i of n x m stand in or below the diagonal.
+FANIN_PERF_FUNCTION inline std::int64_t in_triangle(std::int64_t i, std::int64_t n, std::int64_t m) {
+  return 1 + i * m / n;
+}
 
 /// Of an array of n rows of m elements, which follow each other; of the middle axis of n x m x inner; of n segments
 /// whose offsets are given; of a matrix of n rows and columns, whose elements these are.
@@ -46,7 +52,9 @@ struct shape {
   /// Of an array; given offsets may begin behind its first ones.
   std::int64_t elements() const { return given != nullptr ? given->offsets.back() : n * m * inner; }
   bool is_box() const { return what == kind::md || what == kind::stencil; }
-  std::int64_t results() const { return is_box() ? 1 : what == kind::columns ? m : n * inner; }
+  std::int64_t results() const {
+    return is_box() || what == kind::triangle ? 1 : what == kind::columns ? m : n * inner;
+  }
   bool has_offsets() const { return what == kind::segments || what == kind::powerlaw || what == kind::giant; }
   /// Where segments begin, and the last one ends.
   std::vector<std::int64_t> offsets() const;
@@ -74,7 +82,8 @@ struct shape {
     const std::int64_t of_keys = what == kind::runs ? (elements() + n) * std::int64_t{sizeof(std::int32_t)} : 0;
     const std::int64_t of_matrix = what == kind::spmv ? (elements() + n + 1) * std::int64_t{sizeof(std::int32_t)} : 0;
     const std::int64_t of_vector = what == kind::spmv ? n * std::int64_t(size) : 0;
-    const std::int64_t passed_over = given != nullptr ? given->offsets.front() : 0;
+    std::int64_t passed_over = given != nullptr ? given->offsets.front() : 0;
+    for (std::int64_t i = 0; what == kind::triangle && i < n; ++i) passed_over += m - in_triangle(i, n, m);
     return static_cast<double>((elements() - passed_over + results()) * std::int64_t(size) + of_offsets + of_keys +
                                of_matrix + of_vector);
   }
@@ -99,6 +108,22 @@ struct element_of_three {
     return x[(i * m + j) * inner + k];
   }
 };
+
+/// What row i has in the triangle.
+template <class T>
+struct sum_in_triangle {
+  const T* x;
+  std::int64_t n;
+  std::int64_t m;
+  FANIN_PERF_FUNCTION T operator()(std::int64_t i) const {
+    const std::int64_t count = in_triangle(i, n, m);
+    T sum = 0;
+    for (std::int64_t j = 0; j < count; ++j) sum += x[i * m + j];
+    return sum;
+  }
+};
+/// How many of them a thread takes at once.
+inline constexpr std::int64_t chunk_of_triangle = 64;
 
 /// The k-th of all elements, whichever segment's it is.
 template <class T>
@@ -152,8 +177,9 @@ struct problem {
 };
 
 /// Plain Kokkos has none of runs.
-inline const std::vector<kind> kinds_of_kokkos{kind::rows,     kind::columns,  kind::md,    kind::stencil, kind::middle,
-                                               kind::segments, kind::powerlaw, kind::giant, kind::spmv};
+inline const std::vector<kind> kinds_of_kokkos{kind::rows,   kind::columns,  kind::md,       kind::stencil,
+                                               kind::middle, kind::segments, kind::powerlaw, kind::giant,
+                                               kind::spmv,   kind::triangle};
 
 /// What a contender did before its calls, whose times do not hold it.
 struct preparation {
@@ -204,8 +230,8 @@ struct contender {
   std::string name;
   bool is_peer = true;  ///< that Fanin's rows get a ratio to
   bool waits = true;    ///< each call has ended when it returns
-  std::vector<kind> kinds{kind::rows,     kind::columns,  kind::md,    kind::stencil, kind::middle,
-                          kind::segments, kind::powerlaw, kind::giant, kind::runs,    kind::spmv};
+  std::vector<kind> kinds{kind::rows,     kind::columns, kind::md,   kind::stencil, kind::middle,  kind::segments,
+                          kind::powerlaw, kind::giant,   kind::runs, kind::spmv,    kind::triangle};
   maker<float> f32{};
   maker<double> f64{};
 
@@ -243,6 +269,14 @@ struct host_indices {
   beside more() { return {offsets.data(), keys.data(), to_keys.data(), &count, row_offsets.data(), columns.data()}; }
 };
 
+/// Of a library whose results are in the host's memory.
+template <class T>
+struct on_host {
+  explicit on_host(const problem<T>& of) : indices(of) {}
+  void read(T* to, const T* from, std::int64_t n) const { std::copy_n(from, n, to); }
+  host_indices indices;
+};
+
 template <class T, class Library>
 prepared<T> prepare(const problem<T>& given) {
   auto made = std::make_unique<reduction<T, Library>>(given);
@@ -268,6 +302,7 @@ struct registry {
 
 void add_host(registry& to);
 void add_kokkos_host(registry& to);
+void add_openmp(registry& to);
 void add_fanin_cuda(registry& to);
 void add_cub(registry& to);
 void add_cub_wheel(registry& to);
