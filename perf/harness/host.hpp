@@ -45,7 +45,8 @@ class host_pool {
 /// Seconds of a steady clock.
 double host_seconds();
 
-/// GB/s of a streaming read of the pool: eight accumulators a thread, best pass of this time.
+/// GB/s of a read of the pool, best pass of this time: each thread one stream with eight accumulators, and eight pages
+/// at once.
 double measure_host_read(const host_pool& pool, int threads, double seconds);
 
 }  // namespace fanin_perf

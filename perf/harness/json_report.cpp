@@ -177,8 +177,8 @@ json limits_to_json(const limits& found) {
     out["host"] = {{"read_gbs", found.host_gbs},
                    {"read_one_thread_gbs", found.host_one_thread_gbs},
                    {"how",
-                    "streaming read over 512 MiB in passes of 64 and 512 MiB, eight accumulators a thread, all "
-                    "threads, best pass"}};
+                    "read of 512 MiB in passes of 64 and 512 MiB by all threads, each one stream with eight "
+                    "accumulators, and eight pages at once; best pass"}};
   }
   if (found.device_gbs > 0) {
     out["device"] = {
