@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include <fanin/axes.hpp>
+#include <fanin/host/ahead.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -211,6 +214,82 @@ TEST(serial, extremes_of_many_elements) {
       EXPECT_TRUE(is_same(fanin::parallel_reduce(fanin::range(lanes, n), at, both), expected)) << n;
     }
   }
+}
+
+/// Of arrays of so many elements of these types: every index once, in rising order, and lines of the next window while
+/// a window's elements are taken.
+template <class... T>
+void expect_stretches(std::int64_t least) {
+  constexpr std::int64_t page = fanin::detail::host::elements_of_page<T...>;
+  constexpr std::int64_t window = page * fanin::detail::host::pages_of_window;
+  const std::vector<unsigned char> memory(static_cast<std::size_t>(least + 3 * window) * std::max({sizeof(T)...}));
+  for (const std::int64_t n : {least - 1, least, least + 1, least + page, least + 2 * window - 1}) {
+    std::int64_t next = 5;
+    std::int64_t stretches = 0;
+    const auto take = [&](std::int64_t from, std::int64_t until) {
+      EXPECT_EQ(from, next);
+      next = until;
+      ++stretches;
+    };
+    fanin::detail::host::take_windows(next, n + 5, take, reinterpret_cast<const T*>(memory.data())...);
+    EXPECT_EQ(next, n + 5);
+    EXPECT_EQ(stretches, (n - window) / window * fanin::detail::host::pages_of_window + 1) << n;
+    EXPECT_EQ(fanin::detail::host::are_asked_for(n, reinterpret_cast<const T*>(memory.data())...), n >= least);
+  }
+  for (const std::size_t size : {sizeof(T)...}) {
+    const std::int64_t page_bytes = page * static_cast<std::int64_t>(size);
+    const std::int64_t bytes = page_bytes * fanin::detail::host::pages_of_window;
+    std::vector<bool> asked(static_cast<std::size_t>(bytes));
+    for (std::int64_t share = 0; share < fanin::detail::host::pages_of_window; ++share) {
+      for (std::int64_t line = 0; line < fanin::detail::host::lines_of_share(page_bytes); ++line) {
+        for (std::int64_t number = 0; number < fanin::detail::host::pages_of_window; ++number) {
+          const std::int64_t at = fanin::detail::host::line_of_window(page_bytes, share, line, number);
+          ASSERT_LT(at, bytes);
+          for (std::int64_t k = at; k < std::min(at + 64, bytes); ++k) asked[static_cast<std::size_t>(k)] = true;
+        }
+      }
+    }
+    EXPECT_EQ(std::count(asked.begin(), asked.end(), false), 0) << size;
+  }
+}
+struct of_24_bytes {
+  double all[3];
+};
+
+TEST(serial, large_arrays_are_asked_for_ahead) {
+  expect_stretches<double>(1 << 20);
+  expect_stretches<char>(1 << 23);
+  expect_stretches<float, double>((8 << 20) / 12);
+  expect_stretches<of_24_bytes>((8 << 20) / 24);
+  EXPECT_EQ(fanin::detail::host::elements_of_page<>, 0);
+  EXPECT_EQ((fanin::detail::host::elements_of_page<char, char[300]>), 0) << "of large elements nothing is asked for";
+}
+
+/// From an element on that is no line's first.
+TEST(serial, large_arrays_go_in_their_order) {
+  constexpr std::size_t n = (2 << 20) + 77'777;
+  const std::vector<float> memory = values_for_lanes<float>(n + 1);
+  const std::span<const float> x = std::span(memory).subspan(1);
+  const float sum = sum_in_lanes(x);
+  EXPECT_TRUE(is_same(fanin::reduce(lanes, x, fanin::sum<float>{}), sum));
+  const auto both = fanin::reduce(lanes, x, fanin::sum<float>{}, fanin::min_max_loc<float>{});
+  EXPECT_TRUE(is_same(fanin::get<0>(both), sum));
+  const auto extremes = fanin::reduce(left_to_right, x, fanin::min_max_loc<float>{});
+  EXPECT_TRUE(is_same(fanin::get<1>(both), extremes));
+  EXPECT_TRUE(is_same(fanin::reduce(lanes, x, fanin::min_max_loc<float>{}), extremes));
+  const std::vector<double> wide(x.begin(), x.end());
+  EXPECT_TRUE(is_same(fanin::reduce(lanes, x, fanin::sum<double>{}), sum_in_lanes(std::span(wide))));
+  std::vector<float> products(n);
+  double in_turn = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    products[i] = x[i] * x[n - 1 - i];
+    in_turn += x[i] * wide[i];
+  }
+  const std::vector<float> turned(x.rbegin(), x.rend());
+  EXPECT_TRUE(is_same(fanin::transform_reduce(lanes, x, turned, std::multiplies<>{}, fanin::sum<float>{}),
+                      sum_in_lanes(std::span<const float>(products))));
+  const auto by_both = [](float a, double b) { return a * b; };
+  EXPECT_TRUE(is_same(fanin::transform_reduce(left_to_right, x, wide, by_both, fanin::sum<double>{}), in_turn));
 }
 
 /// What is accumulated in another type is converted element by element, and goes in that type's lanes.

@@ -13,6 +13,7 @@
 #include <fanin/detail/functor.hpp>
 #include <fanin/detail/md_functor.hpp>
 #include <fanin/detail/over_arrays.hpp>
+#include <fanin/host/ahead.hpp>
 #include <fanin/host/as_written.hpp>
 #include <fanin/host/exact_in_loops.hpp>
 #include <fanin/host/gather.hpp>
@@ -132,6 +133,55 @@ typename composite<R...>::accumulator_type gather_as_it_is(const composite<R...>
   return spill;
 }
 
+template <class T>
+struct element_at {
+  const T* data;
+  const T& operator()(std::int64_t i) const { return data[i]; }
+};
+
+/// Of large arrays, by itself, so that calls over few elements are short: gather(composite, state, from, until) takes
+/// their elements with these indices.
+template <class Gather, class... R, class... T>
+__attribute__((noinline)) typename composite<R...>::accumulator_type fold_windows(const Gather& gather,
+                                                                                  const composite<R...>& c,
+                                                                                  std::int64_t begin, std::int64_t end,
+                                                                                  const T*... arrays) {
+  return host::fold_by(
+      [&](const auto& in_those, auto& state) {
+        host::take_windows(
+            begin, end, [&](std::int64_t from, std::int64_t until) { gather(in_those, state, from, until); },
+            arrays...);
+      },
+      c);
+}
+template <class Gather, class... R, class... T>
+typename composite<R...>::accumulator_type fold_arrays(const Gather& gather, const composite<R...>& c,
+                                                       std::int64_t begin, std::int64_t end, const T*... arrays) {
+  if constexpr (elements_of_page<T...> > 0) {
+    if (host::are_asked_for(end - begin, arrays...)) return host::fold_windows(gather, c, begin, end, arrays...);
+  }
+  return host::fold_by([&](const auto& in_those, auto& state) { gather(in_those, state, begin, end); }, c);
+}
+
+/// The same of those that f is known to read.
+template <class F, class Gather, class Composite>
+typename Composite::accumulator_type fold_what_is_read(const F&, const Gather& gather, const Composite& c,
+                                                       std::int64_t begin, std::int64_t end) {
+  return host::fold_arrays(gather, c, begin, end);
+}
+template <class T, class Gather, class Composite>
+typename Composite::accumulator_type fold_what_is_read(const element_at<T>& f, const Gather& gather, const Composite& c,
+                                                       std::int64_t begin, std::int64_t end) {
+  return host::fold_arrays(gather, c, begin, end, f.data);
+}
+template <class F, class... T, class Gather, class Composite>
+typename Composite::accumulator_type fold_what_is_read(const span_transform<F, T...>& f, const Gather& gather,
+                                                       const Composite& c, std::int64_t begin, std::int64_t end) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return host::fold_arrays(gather, c, begin, end, get<I>(f.data)...);
+  }(std::index_sequence_for<T...>{});
+}
+
 /// What f gives for the indices begin .. end - 1, each of which it is called for once, in rising order.
 template <class F, class... R>
 typename composite<R...>::accumulator_type fold(const F& f, const composite<R...>& c, std::int64_t begin,
@@ -139,35 +189,23 @@ typename composite<R...>::accumulator_type fold(const F& f, const composite<R...
   using given = composite<R...>;
   if constexpr (takes_accumulator<F, given>) {
     return host::gather_as_it_is(c, [&](auto& state) { host::gather_indices(f, c, state, begin, end); });
-  } else if constexpr (is_dot<F, given>) {
-    return host::fold_by(
-        [&](const auto&, auto& state) {
-          constexpr std::size_t last = std::tuple_size_v<decltype(f.data)> - 1;
-          (in_loops<R>::add_products(get<0>(state), get<0>(f.data) + begin, get<last>(f.data) + begin, end - begin),
-           ...);
-        },
-        c);
   } else {
-    return host::fold_by(
-        [&](const auto& in_those, auto& state) {
-          if constexpr (!gathers<F, given>) {
-            host::gather_indices(f, in_those, state, begin, end);
-          } else if constexpr (share_values<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>) {
-            host::gather_in_blocks<reducer_value_t<typename given::template reducer_type<0>>>(f, in_those, state, begin,
-                                                                                              end);
-          } else {
-            host::gather_apart(f, in_those, state, begin, end, std::index_sequence_for<R...>{});
-          }
-        },
-        c);
+    const auto gather = [&f](const auto& in_those, auto& state, std::int64_t from, std::int64_t until) {
+      if constexpr (is_dot<F, given>) {
+        constexpr std::size_t last = std::tuple_size_v<decltype(f.data)> - 1;
+        (in_loops<R>::add_products(get<0>(state), get<0>(f.data) + from, get<last>(f.data) + from, until - from), ...);
+      } else if constexpr (!gathers<F, given>) {
+        host::gather_indices(f, in_those, state, from, until);
+      } else if constexpr (share_values<std::remove_cvref_t<std::invoke_result_t<const F&, std::int64_t>>, R...>) {
+        host::gather_in_blocks<reducer_value_t<typename given::template reducer_type<0>>>(f, in_those, state, from,
+                                                                                          until);
+      } else {
+        host::gather_apart(f, in_those, state, from, until, std::index_sequence_for<R...>{});
+      }
+    };
+    return host::fold_what_is_read(f, gather, c, begin, end);
   }
 }
-
-template <class T>
-struct element_at {
-  const T* data;
-  const T& operator()(std::int64_t i) const { return data[i]; }
-};
 
 /// The elements begin .. end - 1 of an array.
 template <class T, class... R>
@@ -177,11 +215,10 @@ typename composite<R...>::accumulator_type fold_span(const T* data, const compos
   if constexpr (gathers<element_at<T>, given> && !(std::is_same_v<reducer_value_t<R>, T> && ...)) {
     return host::fold(element_at<T>{data}, c, begin, end);  // they are converted first
   } else {
-    return host::fold_by(
-        [&](const auto& in_those, auto& state) {
-          host::gather_array(in_those, state, span_batch<T>{data + begin, end - begin, begin});
-        },
-        c);
+    const auto gather = [data](const auto& in_those, auto& state, std::int64_t from, std::int64_t until) {
+      host::gather_array(in_those, state, span_batch<T>{data + from, until - from, from});
+    };
+    return host::fold_arrays(gather, c, begin, end, data);
   }
 }
 
