@@ -97,6 +97,7 @@ void use() {
   fanin::parallel_reduce_into(std::span<const double>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(std::span<float>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(fanin::view<double, 2>(), fanin::rows(exec, 3, 4), in_plane{}, sum);
+  fanin::parallel_reduce_into(std::vector<double>(3), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::parallel_reduce_into(std::tuple(&many, &many), fanin::rows(exec, 3, 4), in_plane{}, sum);
   fanin::reduce(exec, fanin::columns(matrix), sum);
   fanin::reduce_async(exec, fanin::rows(matrix), sum);

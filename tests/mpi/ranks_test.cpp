@@ -605,6 +605,19 @@ TEST(ranks, indices_that_do_not_fit) {
   EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, three, last - 2), fanin::min_loc<double>{}),
                fanin::invalid_argument);
   EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, three, last - 3), fanin::min_loc<double>{}).index, last - 2);
+  const auto beyond = static_cast<std::uint64_t>(last) + 6;
+  EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, three, beyond), fanin::min_loc<double>{}),
+               fanin::invalid_argument);
+  const std::optional<std::uint64_t> maybe = beyond;
+  EXPECT_THROW((void)fanin::reduce(exec, fanin::over(comm, three, maybe), fanin::min_loc<double>{}),
+               fanin::invalid_argument);
+  const std::optional<short> four = 4;
+  EXPECT_EQ(fanin::reduce(exec, fanin::over(comm, three, four), fanin::min_loc<double>{}).index, 5);
+  const double row[1][3] = {{5, 3, 4}};
+  fanin::value_index<double> least[3];
+  EXPECT_THROW(
+      fanin::reduce_into(least, exec, fanin::over(comm, fanin::columns(row), beyond), fanin::min_loc<double>{}),
+      fanin::invalid_argument);
 }
 
 TEST(ranks, different_calls_are_found) {

@@ -8,6 +8,7 @@
 
 // What does not go over ranks (WRONG), and the nearest that does.
 
+enum number { two = 2 };
 struct in_plane {
   double operator()(std::int64_t i, std::int64_t j) const { return static_cast<double>(i + j); }
 };
@@ -33,6 +34,7 @@ void use(const fanin::mpi& comm) {
   fanin::over(comm, fanin::over(comm, fanin::range(exec, 3)));
   fanin::over(MPI_COMM_WORLD, plane);
   fanin::over(comm, plane[0], 1.5);
+  fanin::over(comm, plane[0], two);
   fanin::over(comm, fanin::columns(plane), std::optional<float>());
   fanin::parallel_for(fanin::over(comm, fanin::range(exec, 3)), on_line{});
   fanin::reduce(exec, fanin::over(comm, plane), fanin::min_loc<double>{});

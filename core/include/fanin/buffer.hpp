@@ -82,7 +82,8 @@ class buffer {
   /// std::bad_alloc on host backends) when there is no memory.
   template <class Object, detail::index_value N>
     requires std::same_as<std::remove_cvref_t<Object>, Exec>
-  buffer(Object&& exec, N n) : buffer(detail::handle_of(std::forward<Object>(exec)), detail::to_index(n), checked{}) {}
+  buffer(Object&& exec, N n)
+      : buffer(detail::handle_of(std::forward<Object>(exec)), detail::to_index(n, "fanin::buffer"), checked{}) {}
 
   /// The same on the default object of the backend.
   template <detail::index_value N>

@@ -95,7 +95,7 @@ namespace detail {
 /// A bound or extent, of any integer type.
 struct md_bound {
   template <index_value T>
-  md_bound(T given) : value{detail::to_index(given)} {}
+  md_bound(T given) : value{detail::to_index(given, "fanin: an index, extent or stride")} {}
   std::int64_t value;
 };
 
@@ -108,7 +108,7 @@ md_index<Rank> index_of_bounds(const md_bound (&bounds)[Rank]) {
 template <index_value T, std::size_t Rank>
 md_index<Rank> index_of_bounds(const std::array<T, Rank>& bounds) {
   md_index<Rank> index{};
-  for (std::size_t d = 0; d < Rank; ++d) index[d] = detail::to_index(bounds[d]);
+  for (std::size_t d = 0; d < Rank; ++d) index[d] = detail::to_index(bounds[d], "fanin: an index, extent or stride");
   return index;
 }
 template <std::size_t Rank>

@@ -127,6 +127,7 @@ template <detail::range_of_many Range, class Out, class F, class... Reducer>
   requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
 void parallel_reduce_into(detail::call_label label, Out&& out, const Range& range, const F& f,
                           const Reducer&... reducers) {
+  detail::refuse_temporary<Out>();
   detail::over_many(range, out, "fanin::parallel_reduce_into",
                     detail::many_into<detail::execution_of_many<Range>>{range.handle(), label.get()}, f, reducers...);
 }
@@ -185,6 +186,7 @@ template <detail::range_of_many Range, class Out, class F, class... Reducer>
   requires(detail::destination_of_many<std::remove_cvref_t<Out>>)
 [[nodiscard]] pending<void> parallel_reduce_async(detail::call_label label, Out&& out, const Range& range, const F& f,
                                                   const Reducer&... reducers) {
+  detail::refuse_temporary<Out>();
   pending<void> made = detail::pending_of_nothing();
   detail::over_many(range, out, "fanin::parallel_reduce_async",
                     detail::many_later<detail::execution_of_many<Range>>{range.handle(), label.get(), made}, f,

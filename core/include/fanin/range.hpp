@@ -23,9 +23,9 @@ template <class T>
 concept index_value = std::integral<T> && !std::same_as<T, bool> && !character<T>;
 
 template <index_value T>
-std::int64_t to_index(T value) {
+std::int64_t to_index(T value, const char* call) {
   if (!std::in_range<std::int64_t>(value)) {
-    throw invalid_argument("fanin::range: " + std::to_string(value) + " does not fit a signed 64-bit index");
+    throw invalid_argument(std::string(call) + ": " + std::to_string(value) + " does not fit a signed 64-bit index");
   }
   return static_cast<std::int64_t>(value);
 }
@@ -121,7 +121,7 @@ template <class... How, class Exec, detail::index_value N>
   requires(!std::is_arithmetic_v<std::remove_cvref_t<Exec>>)
 auto range(Exec&& exec, N n) {
   return detail::range_on_t<std::remove_cvref_t<Exec>, How...>(detail::handle_of(std::forward<Exec>(exec)), 0,
-                                                               detail::to_index(n));
+                                                               detail::to_index(n, "fanin::range"));
 }
 
 /// [first, last) on `exec`. Throws invalid_argument when last < first or an extent does not fit 64 bits.
@@ -129,7 +129,8 @@ template <class... How, class Exec, detail::index_value First, detail::index_val
   requires(!std::is_arithmetic_v<std::remove_cvref_t<Exec>>)
 auto range(Exec&& exec, First first, Last last) {
   return detail::range_on_t<std::remove_cvref_t<Exec>, How...>(detail::handle_of(std::forward<Exec>(exec)),
-                                                               detail::to_index(first), detail::to_index(last));
+                                                               detail::to_index(first, "fanin::range"),
+                                                               detail::to_index(last, "fanin::range"));
 }
 
 /// What fits none of these is refused in words: any other overload is the better one.

@@ -99,6 +99,7 @@ void reduce_into(detail::one_of_data_t<Data, Reducer...>* out, Exec&& exec, cons
 template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
 void reduce_into(detail::call_label label, Out&& out, Exec&& exec, const Data& data, const Reducer&... reducers) {
+  detail::refuse_temporary<Out>();
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   detail::over_data_of_many<object>(handle, out, "fanin::reduce_into", detail::many_into<object>{handle, label.get()},
@@ -161,6 +162,7 @@ template <class Out, class Exec, detail::data_of_many Data, class... Reducer>
   requires(execution<std::remove_cvref_t<Exec>> && detail::destination_of_many<std::remove_cvref_t<Out>>)
 [[nodiscard]] pending<void> reduce_async(detail::call_label label, Out&& out, Exec&& exec, const Data& data,
                                          const Reducer&... reducers) {
+  detail::refuse_temporary<Out>();
   using object = std::remove_cvref_t<Exec>;
   const auto handle = detail::handle_of(std::forward<Exec>(exec));
   pending<void> made = detail::pending_of_nothing();

@@ -92,10 +92,13 @@ template <class R>
 struct with_others_members : R, has_fold_and_result {};
 template <class R>
 concept can_be_asked_for_names = std::is_class_v<R> && !std::is_final_v<R>;
+/// (Of a final class one that is neither a template nor overloaded.)
 template <class R>
-concept names_fold = can_be_asked_for_names<R> && !requires { &with_others_members<R>::fold; };
+concept names_fold =
+    (can_be_asked_for_names<R> && !requires { &with_others_members<R>::fold; }) || requires { &R::fold; };
 template <class R>
-concept names_a_result = can_be_asked_for_names<R> && !requires { &with_others_members<R>::result; };
+concept names_a_result =
+    (can_be_asked_for_names<R> && !requires { &with_others_members<R>::result; }) || requires { &R::result; };
 
 /// Whether a function that is no template gets its first argument as something that it cannot change.
 template <class Function>

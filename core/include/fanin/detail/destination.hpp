@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -34,6 +35,19 @@ void check_destination(Result* out, const char* call, const char* of = "one resu
     throw invalid_argument(std::string(call) + ": the destination's address is no multiple of its type's alignment, " +
                            std::to_string(alignof(Result)) + " bytes");
   }
+}
+
+/// Whether Out, as a forwarding reference deduces it, is a container that has no name, and goes with its elements at
+/// the end of the call's statement. (What refers to other memory has nothing to destroy, or is a std view.)
+template <class Out>
+inline constexpr bool is_temporary_container =
+    !std::is_lvalue_reference_v<Out> && std::ranges::range<Out> && !std::ranges::view<std::remove_cv_t<Out>> &&
+    !std::ranges::borrowed_range<Out> && !std::is_trivially_destructible_v<Out>;
+template <class Out>
+constexpr void refuse_temporary() {
+  static_assert(!is_temporary_container<Out>,
+                "fanin: the destination is a container without a name, with which the results would go: give one that "
+                "has a name, or a span or a view of its elements");
 }
 
 /// "call: part", for what is said only where something is wrong: without an allocation in each call.

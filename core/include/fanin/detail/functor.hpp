@@ -156,9 +156,11 @@ constexpr bool check_call() {
 
   static_assert(!(traits::takes_value && (traits::takes_accumulator || traits::takes_copy)),
                 "fanin: the functor fits both f(i) and f(i, acc&...): keep one of the two forms");
-  static_assert(!traits::takes_copy,
-                "fanin: the functor takes an accumulator by value, so that what it adds is lost: take it by reference, "
-                "f(std::int64_t i, acc&...) (or it takes more than the one index that there is)");
+  static_assert(
+      !traits::takes_copy,
+      "fanin: the functor takes an accumulator by value, by const reference or as auto&&, so that what it adds "
+      "may be lost: take it by reference, f(std::int64_t i, acc&...) (or it takes more than the one index that "
+      "there is)");
   constexpr bool is_any = traits::takes_value || traits::takes_accumulator || traits::takes_copy;
   static_assert(
       is_any || !Call::has_tag,
@@ -200,9 +202,11 @@ constexpr bool check_md_call() {
   using traits = call_traits<Call, F, std::make_index_sequence<Rank>, reducer_state_t<Reducer>...>;
   static_assert(!(traits::takes_value && (traits::takes_accumulator || traits::takes_copy)),
                 "fanin: the functor fits both f(i, j, ...) and f(i, j, ..., acc&...): keep one of the two forms");
-  static_assert(!traits::takes_copy,
-                "fanin: the functor takes an accumulator by value, so that what it adds is lost: take it by reference, "
-                "f(std::int64_t i, std::int64_t j, ..., acc&...) (or it takes more indices than there are)");
+  static_assert(
+      !traits::takes_copy,
+      "fanin: the functor takes an accumulator by value, by const reference or as auto&&, so that what it adds "
+      "may be lost: take it by reference, f(std::int64_t i, std::int64_t j, ..., acc&...) (or it takes more "
+      "indices than there are)");
   constexpr bool is_any = traits::takes_value || traits::takes_accumulator || traits::takes_copy;
   static_assert(is_any || !IsOfMany,
                 "fanin: over a range of many results the functor must be callable, as const, with all indices, over "

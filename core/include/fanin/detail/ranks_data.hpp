@@ -62,9 +62,24 @@ struct part_of_data {
   }
 };
 
+/// What over(communicator, data, first) takes for `first`: an index of any integer type, or none. One beyond 2^63 - 1
+/// stands for that, which no part's first element has: the part is refused.
+struct first_index {
+  std::optional<std::int64_t> value{};
+
+  first_index() = default;
+  first_index(std::nullopt_t) {}
+  template <index_value T>
+  first_index(T given)
+      : value{std::in_range<std::int64_t>(given) ? static_cast<std::int64_t>(given)
+                                                 : std::numeric_limits<std::int64_t>::max()} {}
+  template <index_value T>
+  first_index(const std::optional<T>& given) : value{given ? first_index(*given).value : std::nullopt} {}
+};
+
 /// A number that is no index, which would be converted to one where over(communicator, data, first) takes that.
 template <class First>
-inline constexpr bool is_no_first = std::is_arithmetic_v<First> && !index_value<First>;
+inline constexpr bool is_no_first = (std::is_arithmetic_v<First> || std::is_enum_v<First>) && !index_value<First>;
 template <class First>
 inline constexpr bool is_no_first<std::optional<First>> = is_no_first<First>;
 template <class First>
@@ -72,8 +87,8 @@ concept no_first = is_no_first<First>;
 template <no_first First>
 constexpr void refuse_first() {
   static_assert(dependent_false<First>,
-                "fanin: the first index of over(communicator, data, first) is an integer, and no bool, character or "
-                "floating-point number");
+                "fanin: the first index of over(communicator, data, first) is an integer, and no bool, character, "
+                "enumerator or floating-point number");
 }
 
 /// f of numbers that count from `first` instead of from 0.

@@ -310,9 +310,9 @@ auto over(const mpi& comm, const Range& range) {
 /// view itself is copied. On fanin::cuda a unit that no CUDA compiler reads has what is precompiled, but for reducers
 /// that fold indices.
 template <detail::array X>
-auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) {
+auto over(const mpi& comm, const X& xs, detail::first_index first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
-  return ranks_data<detail::over_mpi, decltype(elements())>(state_of(comm), elements, first);
+  return ranks_data<detail::over_mpi, decltype(elements())>(state_of(comm), elements, first.value);
 }
 
 /// The same of data that give many results: reduce_into(out, exec, over(comm, columns(xs)), reducers...), and
@@ -321,8 +321,8 @@ auto over(const mpi& comm, const X& xs, std::optional<std::int64_t> first = {}) 
 /// count from `first`, as above; of several reduced axes built-in reducers that tell a place are refused. On
 /// fanin::cuda in units that a CUDA compiler reads.
 template <detail::data_of_many Data>
-auto over(const mpi& comm, const Data& data, std::optional<std::int64_t> first = {}) {
-  return ranks_many_data<detail::over_mpi, Data>(state_of(comm), data, first);
+auto over(const mpi& comm, const Data& data, detail::first_index first = {}) {
+  return ranks_many_data<detail::over_mpi, Data>(state_of(comm), data, first.value);
 }
 
 /// What is no index is refused in words.

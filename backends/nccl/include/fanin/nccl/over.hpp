@@ -289,16 +289,16 @@ auto over(const nccl& comm, const Range& range) {
 /// a view of device memory, of any length on each rank. Where a reducer folds indices, of arrays of one dimension, they
 /// count from `first`, which then all ranks give. The elements live until the work is done; a view itself is copied.
 template <detail::array X>
-auto over(const nccl& comm, const X& xs, std::optional<std::int64_t> first = {}) {
+auto over(const nccl& comm, const X& xs, detail::first_index first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
-  return ranks_data<detail::over_nccl, decltype(elements())>(state_of(comm), elements, first);
+  return ranks_data<detail::over_nccl, decltype(elements())>(state_of(comm), elements, first.value);
 }
 /// The same of data that give many results: reduce_into(out, gpu, over(comm, columns(xs)), reducers...), and
 /// reduce_async, of rows(xs), columns(xs), axes<...>(xs) and segments(xs, offsets). Where a reducer folds indices, they
 /// count from `first`, which then all ranks give.
 template <detail::data_of_many Data>
-auto over(const nccl& comm, const Data& data, std::optional<std::int64_t> first = {}) {
-  return ranks_many_data<detail::over_nccl, Data>(state_of(comm), data, first);
+auto over(const nccl& comm, const Data& data, detail::first_index first = {}) {
+  return ranks_many_data<detail::over_nccl, Data>(state_of(comm), data, first.value);
 }
 
 /// What is no index is refused in words.
