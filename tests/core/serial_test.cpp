@@ -10,10 +10,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fanin/axes.hpp>
 #include <fanin/host/ahead.hpp>
+#include <fanin/md_range.hpp>
 #include <fanin/parallel_reduce.hpp>
 #include <fanin/reduce.hpp>
 #include <fanin/reducers.hpp>
@@ -450,6 +452,51 @@ TEST(serial, each_of_many_results_is_combined_as_a_lone_one) {
         }
         EXPECT_EQ(columns, alone) << n << " x " << m;
       }
+    }
+  }
+}
+
+/// Columns of so many rows that several are taken at once: each element once, in its place, in rising order.
+TEST(serial, several_elements_of_many_columns_at_once) {
+  for (const std::int64_t n : {1, 7, 8, 9, 23}) {
+    for (const std::int64_t m : {127, 128, 130, 2'100}) {
+      const auto size = static_cast<std::size_t>(m);
+      const auto f = [m](std::int64_t i, std::int64_t j) { return static_cast<float>((i * m + j) * 7919 % 13) / 3; };
+      std::vector<float> sums(size);
+      std::vector<float> in_turn(size);
+      std::vector<fanin::value_index<float>> least(size);
+      std::vector<fanin::value_index<float>> expected(size, fanin::min_loc<float>{}.identity());
+      std::vector<std::int64_t> orders(size);
+      fanin::parallel_reduce_into(std::tie(sums, least), fanin::columns(lanes, n, m), f, fanin::sum<float>{},
+                                  fanin::min_loc<float>{});
+      fanin::parallel_reduce_into(
+          orders, fanin::columns(lanes, n, m),
+          [](std::int64_t i, std::int64_t, std::int64_t& order) { order = order * 3 + i + 1; },
+          fanin::bor<std::int64_t>{});
+      std::int64_t order = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        order = order * 3 + i + 1;
+        for (std::size_t j = 0; j < size; ++j) {
+          const float value = f(i, static_cast<std::int64_t>(j));
+          in_turn[j] += value;
+          fanin::min_loc<float>{}.fold(expected[j], value, i);
+        }
+      }
+      EXPECT_EQ(sums, in_turn) << n << " x " << m;
+      EXPECT_EQ(least, expected) << n << " x " << m;
+      EXPECT_EQ(orders, std::vector<std::int64_t>(size, order)) << n << " x " << m;
+      // The same elements, the middle ones of which are left.
+      std::vector<std::int64_t> numbers(size);
+      const auto hash = [](std::int64_t i, std::int64_t j, std::int64_t k) { return i * 1'000'003 + j * 1009 + k * k; };
+      fanin::parallel_reduce_into(numbers, fanin::axes<0, 2>(fanin::md_range(lanes, {-1, 0, 5}, {2, m, n + 5})), hash,
+                                  fanin::sum<std::int64_t>{});
+      std::vector<std::int64_t> of_loops(size);
+      for (std::int64_t i = -1; i < 2; ++i) {
+        for (std::int64_t k = 5; k < n + 5; ++k) {
+          for (std::size_t j = 0; j < size; ++j) of_loops[j] += hash(i, static_cast<std::int64_t>(j), k);
+        }
+      }
+      EXPECT_EQ(numbers, of_loops) << n << " x " << m;
     }
   }
 }

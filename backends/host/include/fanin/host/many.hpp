@@ -89,28 +89,81 @@ void for_elements_across(const All& all, std::int64_t begin, std::int64_t end, s
   });
 }
 
+/// So many elements of each of many rows are taken at once: what a thread reads comes from as many places, of which
+/// memory has more on its way than of one (docs/adr/0025).
+inline constexpr int several_elements = 8;
+/// Where there are so many rows: those of fewer lie near to each other anyway.
+inline constexpr std::int64_t least_rows_at_once = 128;
+
+/// The same for several elements: use(number, lines, row, last), where lines[k](row) is what f gives of the element
+/// number + k; those that are left one by one, by use_one as above.
+template <class All, class Use, class UseOne>
+void for_several_elements_across(const All& all, std::int64_t begin, std::int64_t end, std::int64_t from,
+                                 std::int64_t until, const Use& use, const UseOne& use_one) {
+  constexpr std::size_t fastest = decltype(all.reduced)::fastest;
+  detail::for_lines(all.reduced, from, until, [&](auto element, std::int64_t number, std::int64_t behind) {
+    for (; behind - number >= several_elements; number += several_elements) {
+      detail::for_rows_at(all, element, begin, end, [&](const auto& line, std::int64_t row, std::int64_t last) {
+        const auto at = [&](int k) {
+          auto moved = line;
+          moved.reduced[fastest] += k;
+          return moved;
+        };
+        [&]<int... K>(std::integer_sequence<int, K...>) {
+          const std::remove_cvref_t<decltype(line)> lines[] = {at(K)...};
+          use(number, lines, row, last);
+        }(std::make_integer_sequence<int, several_elements>{});
+      });
+      element[fastest] += several_elements;
+    }
+    for (; number < behind; ++number) {
+      detail::for_rows_at(all, element, begin, end, [&](const auto& line, std::int64_t row, std::int64_t last) {
+        use_one(number, line, row, last);
+      });
+      ++element[fastest];
+    }
+  });
+}
+
 /// Folds the elements from .. until - 1 of the rows begin .. begin + n - 1 into states[0 .. n - 1], or in turn into
 /// `sets` (a power of two) of so many, one behind the other.
 template <class All, class Composite, class State>
 void gather_columns(const All& all, const Composite& c, State* states, std::int64_t begin, std::int64_t n,
                     std::int64_t sets, std::int64_t from, std::int64_t until) {
   const std::int64_t first = all.first();
-  host::for_elements_across(all, begin, begin + n, from, until,
-                            [&](std::int64_t number, const auto& line, std::int64_t row, std::int64_t last) {
-                              using line_type = std::remove_cvref_t<decltype(line)>;
-                              State* const of_rows = states + (number & (sets - 1)) * n;
-                              if constexpr (is_kept_for<line_type, Composite>) {
-                                constexpr std::int64_t few = 16;
-                                if (last - row > few) {
-                                  host::fold_each(line, c, of_rows + (row - begin), row, last, first + number);
-                                  return;
-                                }
-                              }
-                              for (; row < last; ++row) {
-                                c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin],
-                                                     first + number);
-                              }
-                            });
+  const auto take_one = [&](std::int64_t number, const auto& line, std::int64_t row, std::int64_t last) {
+    using line_type = std::remove_cvref_t<decltype(line)>;
+    State* const of_rows = states + (number & (sets - 1)) * n;
+    if constexpr (is_kept_for<line_type, Composite>) {
+      constexpr std::int64_t few = 16;
+      if (last - row > few) {
+        host::fold_each(line, c, of_rows + (row - begin), row, last, first + number);
+        return;
+      }
+    }
+    for (; row < last; ++row) {
+      c.accumulate_on_host(element_of_line<line_type>{line, row}, of_rows[row - begin], first + number);
+    }
+  };
+  if (n < least_rows_at_once) {
+    host::for_elements_across(all, begin, begin + n, from, until, take_one);
+    return;
+  }
+  const auto take = [&](std::int64_t number, const auto* lines, std::int64_t row, std::int64_t last) {
+    using line_type = std::remove_cvref_t<decltype(*lines)>;
+    if constexpr (is_kept_for<line_type, Composite>) {
+      for (int k = 0; k < several_elements; ++k) take_one(number + k, lines[k], row, last);
+    } else {
+      for (; row < last; ++row) {
+        host::use_apart(states[row - begin], [&](auto& apart) {
+          detail::unrolled<several_elements>([&](int k) {
+            c.accumulate_on_host(element_of_line<line_type>{lines[k], row}, apart, first + number + k);
+          });
+        });
+      }
+    }
+  };
+  host::for_several_elements_across(all, begin, begin + n, from, until, take, take_one);
 }
 
 /// Rows whose states lie in a local array, which f cannot reach.
