@@ -63,7 +63,7 @@ struct part_of_data {
 };
 
 /// What over(communicator, data, first) takes for `first`: an index of any integer type, or none. One beyond 2^63 - 1
-/// stands for that, which no part's first element has: the part is refused.
+/// stands for that, which no part's first element has: where a reducer folds indices, the part is refused.
 struct first_index {
   std::optional<std::int64_t> value{};
 

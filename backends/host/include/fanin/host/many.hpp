@@ -75,17 +75,24 @@ inline constexpr std::int64_t rows_at_once = host::rows_in<Composite>(16384);
 template <class Composite>
 inline constexpr std::int64_t rows_in_a_cache = host::rows_in<Composite>(524288);
 
+/// The elements number .. behind - 1, of which only the fastest index changes, from this one on: see below.
+template <class All, class Element, class Use>
+void for_elements_of_line(const All& all, std::int64_t begin, std::int64_t end, Element element, std::int64_t number,
+                          std::int64_t behind, const Use& use) {
+  for (; number < behind; ++number) {
+    detail::for_rows_at(all, element, begin, end,
+                        [&](const auto& line, std::int64_t row, std::int64_t last) { use(number, line, row, last); });
+    ++element[decltype(all.reduced)::fastest];
+  }
+}
+
 /// Calls use(number, line, row, last) for each of the elements from .. until - 1 (numbers from 0), and there for
 /// stretches row .. last - 1 of the rows begin .. end - 1, where line(row) is what f gives.
 template <class All, class Use>
 void for_elements_across(const All& all, std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t until,
                          const Use& use) {
-  detail::for_lines(all.reduced, from, until, [&](auto element, std::int64_t number, std::int64_t behind) {
-    for (; number < behind; ++number) {
-      detail::for_rows_at(all, element, begin, end,
-                          [&](const auto& line, std::int64_t row, std::int64_t last) { use(number, line, row, last); });
-      ++element[decltype(all.reduced)::fastest];
-    }
+  detail::for_lines(all.reduced, from, until, [&](const auto& element, std::int64_t number, std::int64_t behind) {
+    host::for_elements_of_line(all, begin, end, element, number, behind, use);
   });
 }
 
@@ -116,12 +123,7 @@ void for_several_elements_across(const All& all, std::int64_t begin, std::int64_
       });
       element[fastest] += several_elements;
     }
-    for (; number < behind; ++number) {
-      detail::for_rows_at(all, element, begin, end, [&](const auto& line, std::int64_t row, std::int64_t last) {
-        use_one(number, line, row, last);
-      });
-      ++element[fastest];
-    }
+    host::for_elements_of_line(all, begin, end, element, number, behind, use_one);
   });
 }
 

@@ -305,10 +305,10 @@ auto over(const mpi& comm, const Range& range) {
 /// all go over one communicator. Indices count from `first`, which all ranks give or none, of several arrays for one of
 /// them or alike, or, without it, from the number of elements that the ranks before this one have, which ranks tell
 /// each other where a reducer folds indices; in 2 dimensions and more they count in the order of C's arrays, and
-/// built-in reducers that tell a place are refused. A part that is no array, or whose last index is 2^63 - 1 or more,
-/// throws invalid_argument, as a part does. The elements outlive the call, and of an _async form on a device get(); a
-/// view itself is copied. On fanin::cuda a unit that no CUDA compiler reads has what is precompiled, but for reducers
-/// that fold indices.
+/// built-in reducers that tell a place are refused. A part that is no array, or whose last index is 2^63 - 1 or more
+/// where a reducer folds indices, throws invalid_argument, as a part does. The elements outlive the call, and of an
+/// _async form on a device get(); a view itself is copied. On fanin::cuda a unit that no CUDA compiler reads has what
+/// is precompiled, but for reducers that fold indices.
 template <detail::array X>
 auto over(const mpi& comm, const X& xs, detail::first_index first = {}) {
   const auto elements = [&] { return detail::elements_for_ranks(xs); };
