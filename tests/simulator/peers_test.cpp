@@ -62,6 +62,7 @@ template <int Units>
 struct message {
   static constexpr int most_units = Units;
   static constexpr int units_at_once = Units;
+  static constexpr bool is_short = Units <= 2;
   static constexpr int units_of(std::uint32_t) { return Units; }
   std::uint32_t word[3 * Units];
 
@@ -90,7 +91,7 @@ std::string explore(way goes, int calls) {
         simulator::launch kernel;
         kernel.threads = 1;
         kernel.thread = [&, rank, call] {
-          detail::peer_exchange exchange(peers.of(rank));
+          detail::peer_exchange exchange(peers.of(rank), detail::peers_control::of(peers.of(rank)));
           if (receives(1 - rank)) exchange.send<text>(text::of(rank, call).word);
           text came{};
           if (receives(rank) && exchange.receive<text>(came.word, 1 - rank)) taken[rank].push_back(came);

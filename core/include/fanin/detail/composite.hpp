@@ -122,8 +122,13 @@ struct composite {
     }(indices{});
   }
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
-      return of_results(detail::result_value(get<I>(reducers), get<I>(acc))...);
+    return result_by([](const auto&... results) { return of_results(results...); }, acc);
+  }
+  /// What by makes of the reducers' results.
+  template <class By>
+  FANIN_FUNCTION constexpr auto result_by(const By& by, const accumulator_type& acc) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return by(detail::result_value(get<I>(reducers), get<I>(acc))...);
     }(indices{});
   }
   constexpr result_type result_on_host(const accumulator_type& acc) const { return result(acc); }

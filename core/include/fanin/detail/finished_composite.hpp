@@ -55,9 +55,7 @@ struct finished_composite : composite<Reducer...> {
   G g;
 
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) -> result_type {
-      return of_results(detail::result_value(get<I>(this->reducers), get<I>(acc))...);
-    }(typename plain_type::indices{});
+    return this->result_by([this](const auto&... results) { return of_results(results...); }, acc);
   }
   FANIN_FUNCTION constexpr result_type of_results(const reducer_result_t<Reducer>&... results) const {
     return g(results...);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <fanin/cuda/grid/finisher.cuh>
 #include <fanin/cuda/settled_words.cuh>
 #include <fanin/detail/composite.hpp>
 #include <fanin/detail/finished_composite.hpp>
@@ -72,6 +73,7 @@ struct peer_message<composite<R...>> {
   static constexpr int most_words = 1 + (sent<R>::most_words + ...);
   static constexpr int most_units = (most_words + 2) / 3;
   static constexpr int units_at_once = most_units < 8 ? most_units : 8;  ///< of a slot, of which those are a part
+  static constexpr bool is_short = most_units <= 2;                      ///< so that registers hold it
   static constexpr bool fits = most_units <= nccl_peers::units_of_slot;
   static constexpr int room = (most_units + units_at_once) * 3;
 
@@ -119,27 +121,36 @@ struct peer_message<composite<R...>> {
 FANIN_FUNCTION constexpr std::uint32_t number_after(std::uint32_t number) { return number + 1 == 0 ? 1 : number + 1; }
 static_assert(UINT32_MAX % nccl_peers::slots == 0);
 
+/// What memory says of a call when it begins: the number of the last one, and whether ranks have been given up.
+struct peers_control {
+  std::uint64_t words;
+
+  __device__ static peers_control of(const nccl_peers& peers) {
+    return {__ldcg(reinterpret_cast<const std::uint64_t*>(peers.control))};
+  }
+  __device__ std::uint32_t last_number() const { return static_cast<std::uint32_t>(words); }
+  __device__ bool are_given_up() const { return words >> 32 != 0; }
+};
+
 /// By one thread, a warp's first.
 class peer_exchange {
  public:
-  __device__ explicit peer_exchange(const nccl_peers& peers) : peers_{peers}, begin_{nanoseconds_now()} {
-    const tagged_unit control = load_unit(reinterpret_cast<const tagged_unit*>(peers.control));
-    number_ = number_after(control.payload[0]);
-    given_up_ = control.payload[1] != 0;
-  }
+  __device__ peer_exchange(const nccl_peers& peers, const peers_control& control)
+      : peers_{peers}, number_{number_after(control.last_number())}, given_up_{control.are_given_up()} {}
 
   template <class Message>
   __device__ void send(const std::uint32_t* word) const {
     if (given_up_) return;
     const int units = Message::units_of(word[0]);
+    unsigned char* to = peers_.memory + offset(peers_.rank, number_);
 #pragma unroll 1
-    for (int peer = 0; peer < peers_.size; ++peer) {
+    for (int peer = 0; peer < peers_.size; ++peer, to += peers_.distance) {
       if (peer == peers_.rank) continue;
-      tagged_unit* const to = slot(peer, peers_.rank, number_);
 #pragma unroll(Message::most_units <= 4 ? Message::most_units : 1)
       for (int k = 0; k < units; ++k) {
         const std::uint32_t* const three = word + 3 * k;
-        store_unit_of_peer(to + k, {{three[0], three[1], three[2]}, three[0] ^ three[1] ^ three[2] ^ number_});
+        store_unit_of_peer(reinterpret_cast<tagged_unit*>(to) + k,
+                           {{three[0], three[1], three[2]}, three[0] ^ three[1] ^ three[2] ^ number_});
       }
     }
   }
@@ -148,11 +159,10 @@ class peer_exchange {
   template <class Message>
   __device__ bool receive(std::uint32_t* word, int rank) {
     constexpr int at_once = Message::units_at_once;
-    constexpr int looks_before_a_question = 32;
-    const tagged_unit* const from = slot(peers_.rank, rank, number_);
+    const tagged_unit* const from = slot(rank, number_);
     int units = 1;  // until the first tells
 #pragma unroll 1
-    for (int first = 0; first < units; first += at_once) {
+    for (int first = 0; first < (Message::is_short ? 1 : units); first += at_once) {
       tagged_unit unit[at_once];
       for (int looks = 1; !given_up_; ++looks) {
 #pragma unroll
@@ -180,8 +190,10 @@ class peer_exchange {
     peers_.control[0] = number_;
     // Now and then units that were not written again for long, so that their number does not come once more.
     if (number_ % calls_between_clearings >= nccl_peers::slots) return;
+#pragma unroll 1
     for (int rank = 0; rank < peers_.size; ++rank) {
-      tagged_unit* const old = slot(peers_.rank, rank, number_ + 2);
+      tagged_unit* const old = slot(rank, number_ + 2);
+#pragma unroll 1
       for (int k = 0; k < nccl_peers::units_of_slot; ++k) store_unit_of_peer(old + k, {});
     }
   }
@@ -192,23 +204,31 @@ class peer_exchange {
   __device__ bool is_there(const tagged_unit& unit) const {
     return (unit.payload[0] ^ unit.payload[1] ^ unit.payload[2] ^ unit.tag) == number_;
   }
-  __device__ tagged_unit* slot(int of, int from, std::uint32_t number) const {
-    const int at = static_cast<int>(number % nccl_peers::slots) * peers_.size + from;
-    auto* const slots = reinterpret_cast<tagged_unit*>(peers_.memory + of * peers_.distance);
-    return slots + static_cast<std::size_t>(at) * nccl_peers::units_of_slot;
+  /// In each rank's memory, of what one sends.
+  __device__ unsigned offset(int from, std::uint32_t number) const {
+    const auto size = static_cast<unsigned>(peers_.size);
+    return (number % nccl_peers::slots * size + static_cast<unsigned>(from)) * (nccl_peers::units_of_slot * 16);
+  }
+  /// In this one's.
+  __device__ tagged_unit* slot(int from, std::uint32_t number) const {
+    return reinterpret_cast<tagged_unit*>(peers_.memory + peers_.rank * peers_.distance + offset(from, number));
   }
   /// Gives up where a host did, or patience ends. It stays so: other ranks do not know of it.
   __device__ void ask() {
     given_up_ = load_unit_of_peer(reinterpret_cast<const tagged_unit*>(peers_.control)).payload[1] != 0;
-    if (!given_up_ && nanoseconds_now() - begin_ > peers_.patience_ns) give_up();
+    const std::uint64_t now = nanoseconds_now();
+    if (begin_ == 0) begin_ = now;
+    if (!given_up_ && now - begin_ > peers_.patience_ns) give_up();
   }
   __device__ void give_up() {
     given_up_ = true;
     peers_.control[1] = 1;
   }
 
+  static constexpr int looks_before_a_question = 32;
+
   const nccl_peers& peers_;
-  std::uint64_t begin_;
+  std::uint64_t begin_ = 0;  ///< of the first question
   std::uint32_t number_;
   bool given_up_;
 };
@@ -232,45 +252,73 @@ struct exchange_of_peers {
 
   template <class... Value>
   __device__ peer_answer<result_type> operator()(const Value&... own) const {
-    return exchanged([&](std::uint32_t* words) { message::put(words, own...); });
+    return with(peers_control::of(peers), own...);
+  }
+  template <class... Value>
+  __device__ peer_answer<result_type> with(const peers_control& control, const Value&... own) const {
+    return exchanged(control, [&](std::uint32_t* words) { message::put(words, own...); });
   }
   __device__ void fail() const {
-    exchanged([](std::uint32_t* words) { message::put_failure(words); });
+    exchanged(peers_control::of(peers), [](std::uint32_t* words) { message::put_failure(words); });
   }
 
  private:
   template <class Put>
-  __device__ peer_answer<result_type> exchanged(const Put& put) const {
-    peer_exchange exchange(peers);
+  __device__ peer_answer<result_type> exchanged(const peers_control& control, const Put& put) const {
+    peer_exchange exchange(peers, control);
     std::uint32_t mine[message::room];
     std::uint32_t other[message::room];
+    if constexpr (message::is_short) ::memset(other, 0, sizeof(other));
     put(mine);
-    exchange.send<message>(mine);
+    exchange.template send<message>(mine);
     auto joined = message::nothing(c);
     std::uint64_t failed = 0;
 #pragma unroll 1
     for (int rank = 0; rank < peers.size; ++rank) {
       const bool is_own = rank == peers.rank;
-      if (!is_own && !exchange.receive<message>(other, rank)) {
+      if (!is_own && !exchange.template receive<message>(other, rank)) {
         failed |= rank_did_not_come;
         break;
       }
-      const std::uint32_t* const words = is_own ? mine : other;
+      const std::uint32_t* words = other;
+      if constexpr (message::is_short) {  // an address that is chosen is one of local memory
+#pragma unroll
+        for (int k = 0; k < message::room; ++k) other[k] = is_own ? mine[k] : other[k];
+      } else if (is_own) {
+        words = mine;
+      }
       if ((words[0] & 1) != 0) failed |= part_failed;
       // All messages are waited for, but nothing of the user's is called where a rank has failed.
       if (failed == 0) message::take(c, joined, words, rank == 0);
     }
     exchange.end();
-    peer_answer<result_type> bytes = {};
-    auto& answer = reinterpret_cast<nccl_answer<result_type>&>(bytes);
-    answer.failed = failed;
+    peer_answer<result_type> bytes;
     if (failed == 0) {
-      answer.result = message::result(c, joined);
+      const nccl_answer<result_type> answer{message::result(c, joined), 0};
       if (destination.out != nullptr) *destination.out = answer.result;
-    } else if (destination.failures != nullptr) {
-      *static_cast<volatile std::uint64_t*>(destination.failures) = failed;
+      ::memcpy(bytes.bytes, &answer, sizeof(bytes));
+    } else {
+      bytes = {};
+      reinterpret_cast<nccl_answer<result_type>&>(bytes).failed = failed;
+      if (destination.failures != nullptr) *static_cast<volatile std::uint64_t*>(destination.failures) = failed;
     }
     return bytes;
+  }
+};
+
+/// The number of a call comes with the last look at other blocks. It is no older than that: a host that gives ranks up
+/// waits a moment, and no longer, for whoever has not seen it.
+template <class Composite, class... Reducer>
+struct finisher<finished_composite<exchange_of_peers<Composite>, Reducer...>> {
+  static constexpr bool asks_memory = true;
+
+  const finished_composite<exchange_of_peers<Composite>, Reducer...>& c;
+  peers_control control{};
+
+  __device__ void look() { control = peers_control::of(c.g.peers); }
+  template <class... Result>
+  __device__ auto operator()(const Result&... results) const {
+    return c.g.with(control, results...);
   }
 };
 

@@ -99,12 +99,16 @@ __device__ void clear_partial(unsigned index, const watched_memory& memory) {
   for (int k = 0; k < units; ++k) store_unit(memory.units + std::size_t{index} * units + k, tagged_unit{});
 }
 
+struct no_look {
+  __device__ void operator()() const {}
+};
+
 /// Calls take(partial, block) for this thread's share of the other blocks' partial results, in an order that depends on
 /// the grid alone: of thread 0 on, or of the one `behind` it. The lanes of a warp wait together: when some went ahead,
-/// the shuffles that follow took 0.1 us each.
-template <class T, class Take>
+/// the shuffles that follow took 0.1 us each. With each look at them goes look().
+template <class T, class Take, class Look = no_look>
 __device__ void for_watched(const contributor& self, const watched_memory& memory, std::uint32_t launches,
-                            unsigned behind, const Take& take) {
+                            unsigned behind, const Take& take, const Look& look = {}) {
   constexpr unsigned warp = warp_size;
   const unsigned others = self.count - 1;
   const unsigned end = others + behind;
@@ -115,6 +119,7 @@ __device__ void for_watched(const contributor& self, const watched_memory& memor
     T partial;
     bool there = false;
     do {
+      look();
       there = detail::take_partial(partial, memory.units + std::size_t{block} * tagged_units(sizeof(T)), launches);
     } while (!all_in_warp(there));
     if (is_one) take(partial, block);
@@ -123,9 +128,9 @@ __device__ void for_watched(const contributor& self, const watched_memory& memor
 
 /// The same for few others (watched_at_once), by the first warp alone, whose lanes wait for all of theirs at once.
 /// Memory has units for as many as that is.
-template <class T, class Source, class Take>
+template <class T, class Source, class Take, class Look = no_look>
 __device__ void for_few_watched(const contributor& self, const watched_memory& memory, std::uint32_t launches,
-                                const Take& take) {
+                                const Take& take, const Look& look = {}) {
   constexpr int units = tagged_units(sizeof(T));
   constexpr int of_lane = static_cast<int>(watched_by_lane<T, Source>);
   const unsigned others = self.count - 1;
@@ -136,6 +141,7 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
   T partial[of_lane];
   unsigned missing = 0;
   do {
+    look();
     missing = 0;
 #pragma unroll
     for (int k = 0; k < of_lane; ++k) {

@@ -7,6 +7,7 @@
 
 #include <fanin/cuda/block/combine.cuh>
 #include <fanin/cuda/enqueue.cuh>
+#include <fanin/cuda/grid/finisher.cuh>
 #include <fanin/cuda/grid/lone_block.cuh>
 #include <fanin/cuda/grid/tagged_units.cuh>
 #include <fanin/cuda/grid/watched_order.hpp>
@@ -86,6 +87,8 @@ struct watching_block {
           detail::publish_partial(partial.value, self.index, work.memory, partial.block.launches.when_loaded());
         return;
       }
+      finisher<Composite> finish{partial.c};
+      const auto look = [&] { finish.look(); };
       const std::uint32_t launches = launches_before(work.memory);
       // Thread 0 starts from the block's own.
       if (threadIdx.x != 0) partial.value = partial.c.identity();
@@ -93,15 +96,15 @@ struct watching_block {
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
           self.count - 1 <= watched_at_once<accumulator, Source>) {
         if (threadIdx.x < warp_size) {
-          detail::for_few_watched<accumulator, Source>(self, work.memory, launches, take);
+          detail::for_few_watched<accumulator, Source>(self, work.memory, launches, take, look);
           detail::combine_in_warp(partial.c, partial.value);
         }
       } else {
-        detail::for_watched<accumulator>(self, work.memory, launches, 0, take);
+        detail::for_watched<accumulator>(self, work.memory, launches, 0, take, look);
         detail::combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value,
                                                                                     partial.memory, blockDim.x);
       }
-      if (threadIdx.x == 0) destination.deliver(partial.c.result(partial.value));
+      if (threadIdx.x == 0) destination.deliver(partial.c.result_by(finish, partial.value));
       close_launch(work.memory, launches);
       return;
     }
@@ -116,9 +119,10 @@ struct watching_block {
         if (threadIdx.x < warp_size) publish(partial, left);
         return;
       }
+      finisher<Composite> finish{partial.c};
       const std::uint32_t launches = launches_before(work.memory);
-      gather_parcels(partial, left, launches);
-      if (threadIdx.x == 0) destination.deliver(partial.result());
+      gather_parcels(partial, left, launches, [&] { finish.look(); });
+      if (threadIdx.x == 0) destination.deliver(partial.result_by(finish));
       close_launch(work.memory, launches);
       return;
     }
@@ -166,8 +170,9 @@ struct watching_block {
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
+  template <class Look>
   __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
-                                 std::uint32_t launches) const {
+                                 std::uint32_t launches, const Look& look) const {
     using parcel_type = typename Composite::parcel_type;
     unsigned& blocks_that_left = partial.block.of_grid_stage;
     if (threadIdx.x == 0) blocks_that_left = 0;
@@ -177,7 +182,7 @@ struct watching_block {
     // time.
     bool holds = threadIdx.x == 0;
     if (!holds) partial.clear();
-    detail::for_watched<parcel_type>(self, work.memory, launches, 1, [&](parcel_type& parcel, unsigned block) {
+    const auto take = [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
@@ -188,7 +193,8 @@ struct watching_block {
         partial.parcel = parcel;
         holds = true;
       }
-    });
+    };
+    detail::for_watched<parcel_type>(self, work.memory, launches, 1, take, look);
     __syncthreads();
     if (blocks_that_left > 0) {
       const auto spill_of = [&](unsigned k) -> const auto& { return left.of_block[left.blocks[k]]; };
