@@ -605,13 +605,14 @@ TEST_P(nccl_ranks, a_rank_that_comes_too_late) {
       make_comm({.patience = std::chrono::milliseconds(200), .exchanges_alone = true, .one_launch = true});
   if (comm->size() == 1) GTEST_SKIP() << "there is no other rank";
   if (!comm->is_one_launch()) GTEST_SKIP() << "calls take several launches here";
-  for (const bool into : {false, true}) {
+  // One block, or one that waits for others, too.
+  for (const auto& [into, n] : {std::pair{false, 1}, std::pair{true, 1}, std::pair{true, 3'000}}) {
     const auto own = make_comm(comm->options());
     const fanin::cuda gpu;
     const std::vector<std::int64_t> before{7};
     auto out = copy_of<std::int64_t>(gpu, before);
     const bool is_late = own->rank() + 1 == own->size();
-    const auto range = fanin::over(*own, fanin::range(gpu, own->rank(), own->rank() + 1));
+    const auto range = fanin::over(*own, fanin::range(gpu, own->rank() * n, (own->rank() + 1) * n));
     const auto call = [&] { return fanin::parallel_reduce(range, small_at{}, fanin::sum<std::int64_t>{}); };
     const auto gives_up = [&](const auto& attempt) {
       try {
@@ -626,7 +627,7 @@ TEST_P(nccl_ranks, a_rank_that_comes_too_late) {
     if (is_late) {
       MPI_Barrier(MPI_COMM_WORLD);
       EXPECT_EQ(call(),
-                fanin::parallel_reduce(fanin::range(exec, own->size()), small_at{}, fanin::sum<std::int64_t>{}));
+                fanin::parallel_reduce(fanin::range(exec, own->size() * n), small_at{}, fanin::sum<std::int64_t>{}));
       gives_up(call);
     } else {
       if (into) {

@@ -124,11 +124,11 @@ struct composite {
   FANIN_FUNCTION constexpr result_type result(const accumulator_type& acc) const {
     return result_by([](const auto&... results) { return of_results(results...); }, acc);
   }
-  /// What by makes of the reducers' results.
-  template <class By>
-  FANIN_FUNCTION constexpr auto result_by(const By& by, const accumulator_type& acc) const {
+  /// What `finish` makes of the reducers' results.
+  template <class Finish>
+  FANIN_FUNCTION constexpr auto result_by(const Finish& finish, const accumulator_type& acc) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return by(detail::result_value(get<I>(reducers), get<I>(acc))...);
+      return finish(detail::result_value(get<I>(reducers), get<I>(acc))...);
     }(indices{});
   }
   constexpr result_type result_on_host(const accumulator_type& acc) const { return result(acc); }

@@ -114,23 +114,23 @@ struct partial_parcel : block_task<Strategy, Composite> {
   __device__ __forceinline__ result_type result() {
     return result_by([this](const auto&... results) { return c.of_results(results...); });
   }
-  template <class By>
-  __device__ __forceinline__ result_type result_by(const By& by) {
+  template <class Finish>
+  __device__ __forceinline__ result_type result_by(const Finish& finish) {
     const auto result_one = [&]<std::size_t K>(index<K>) {
-      const auto& r = reducer<K>();
+      const auto& by = reducer<K>();
       if constexpr (has_spill<K>) {
         if constexpr (!is_deposited<K>) {
-          if (!gathering<K>::is_in_spill(r, get<K>(parcel))) {
-            return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(r, get<K>(parcel)));
+          if (!gathering<K>::is_in_spill(by, get<K>(parcel))) {
+            return static_cast<reducer_result_t<reducer_type<K>>>(gathering<K>::result(by, get<K>(parcel)));
           }
         }
-        gathering<K>::deposit(r, get<K>(parcel), get<K>(*spill));
-        return detail::result_value(r, get<K>(*spill));
+        gathering<K>::deposit(by, get<K>(parcel), get<K>(*spill));
+        return detail::result_value(by, get<K>(*spill));
       } else {
-        return detail::result_value(r, get<K>(parcel));
+        return detail::result_value(by, get<K>(parcel));
       }
     };
-    return [&]<std::size_t... K>(std::index_sequence<K...>) { return by(result_one(index<K>{})...); }(indices{});
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return finish(result_one(index<K>{})...); }(indices{});
   }
 
  private:
