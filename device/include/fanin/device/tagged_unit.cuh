@@ -46,5 +46,11 @@ __device__ inline tagged_unit load_unit(const tagged_unit* from) {
                : "memory");
   return halves.unit();
 }
+/// The first two words alone, the first one lowest.
+__device__ inline std::uint64_t load_half_unit(const tagged_unit* from) {
+  std::uint64_t half;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(half) : "l"(from) : "memory");
+  return half;
+}
 
 }  // namespace fanin::detail

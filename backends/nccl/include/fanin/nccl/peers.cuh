@@ -126,7 +126,7 @@ struct peers_control {
   std::uint64_t words;
 
   __device__ static peers_control of(const nccl_peers& peers) {
-    return {__ldcg(reinterpret_cast<const std::uint64_t*>(peers.control))};
+    return {load_half_unit(reinterpret_cast<const tagged_unit*>(peers.control))};
   }
   __device__ std::uint32_t last_number() const { return static_cast<std::uint32_t>(words); }
   __device__ bool are_given_up() const { return words >> 32 != 0; }
@@ -306,8 +306,8 @@ struct exchange_of_peers {
   }
 };
 
-/// The number of a call comes with the last look at other blocks. It is no older than that: a host that gives ranks up
-/// waits a moment, and no longer, for whoever has not seen it.
+/// The number of a call, and whether ranks have been given up, come with the last look at other blocks, and are no
+/// older than that: a host that gives ranks up waits a moment, and no longer, for whoever has not seen it.
 template <class Composite, class... Reducer>
 struct finisher<finished_composite<exchange_of_peers<Composite>, Reducer...>> {
   static constexpr bool asks_memory = true;

@@ -24,5 +24,9 @@ inline tagged_unit load_unit(const tagged_unit* from, simulator::place here = si
   simulator::load_relaxed_16(&unit, from, here);
   return unit;
 }
+inline std::uint64_t load_half_unit(const tagged_unit* from, simulator::place here = simulator::place::current()) {
+  const tagged_unit unit = load_unit(from, here);
+  return std::uint64_t{unit.payload[1]} << 32 | unit.payload[0];
+}
 
 }  // namespace fanin::detail

@@ -4,7 +4,8 @@
 namespace fanin::detail {
 
 /// What makes a call's result of the reducers' results, in one thread. A block that waits for others has it meanwhile,
-/// and calls look() with each look at what they hand over: so what it asks memory for comes together with that.
+/// and calls look() with its last look at what they hand over, or behind that: so what it asks memory for comes
+/// together with that, or while the block combines, and says how it is when all others have handed over.
 template <class Composite>
 struct finisher {
   static constexpr bool asks_memory = false;

@@ -99,16 +99,12 @@ __device__ void clear_partial(unsigned index, const watched_memory& memory) {
   for (int k = 0; k < units; ++k) store_unit(memory.units + std::size_t{index} * units + k, tagged_unit{});
 }
 
-struct no_look {
-  __device__ void operator()() const {}
-};
-
 /// Calls take(partial, block) for this thread's share of the other blocks' partial results, in an order that depends on
 /// the grid alone: of thread 0 on, or of the one `behind` it. The lanes of a warp wait together: when some went ahead,
-/// the shuffles that follow took 0.1 us each. With each look at them goes look().
-template <class T, class Take, class Look = no_look>
+/// the shuffles that follow took 0.1 us each.
+template <class T, class Take>
 __device__ void for_watched(const contributor& self, const watched_memory& memory, std::uint32_t launches,
-                            unsigned behind, const Take& take, const Look& look = {}) {
+                            unsigned behind, const Take& take) {
   constexpr unsigned warp = warp_size;
   const unsigned others = self.count - 1;
   const unsigned end = others + behind;
@@ -119,15 +115,18 @@ __device__ void for_watched(const contributor& self, const watched_memory& memor
     T partial;
     bool there = false;
     do {
-      look();
       there = detail::take_partial(partial, memory.units + std::size_t{block} * tagged_units(sizeof(T)), launches);
     } while (!all_in_warp(there));
     if (is_one) take(partial, block);
   }
 }
 
-/// The same for few others (watched_at_once), by the first warp alone, whose lanes wait for all of theirs at once.
-/// Memory has units for as many as that is.
+struct no_look {
+  __device__ void operator()() const {}
+};
+
+/// The same for few others (watched_at_once), by the first warp alone, whose lanes wait for all of theirs at once, and
+/// call look() with each look at them. Memory has units for as many as that is.
 template <class T, class Source, class Take, class Look = no_look>
 __device__ void for_few_watched(const contributor& self, const watched_memory& memory, std::uint32_t launches,
                                 const Take& take, const Look& look = {}) {
@@ -141,7 +140,6 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
   T partial[of_lane];
   unsigned missing = 0;
   do {
-    look();
     missing = 0;
 #pragma unroll
     for (int k = 0; k < of_lane; ++k) {
@@ -149,6 +147,7 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
       const bool is_here = detail::take_partial(partial[k], first + k * static_cast<int>(warp_size) * units, launches);
       missing |= is_here || k >= mine ? 0u : 1u;
     }
+    look();  // under way with the others: what is made of them waits
   } while (!all_in_warp(missing == 0));
 #pragma unroll
   for (int k = 0; k < of_lane; ++k) {

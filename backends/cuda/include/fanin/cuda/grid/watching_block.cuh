@@ -88,7 +88,6 @@ struct watching_block {
         return;
       }
       finisher<Composite> finish{partial.c};
-      const auto look = [&] { finish.look(); };
       const std::uint32_t launches = launches_before(work.memory);
       // Thread 0 starts from the block's own.
       if (threadIdx.x != 0) partial.value = partial.c.identity();
@@ -96,13 +95,14 @@ struct watching_block {
       if (Strategy::recipe.block == cuda_stage::block::warp_shuffle &&
           self.count - 1 <= watched_at_once<accumulator, Source>) {
         if (threadIdx.x < warp_size) {
-          detail::for_few_watched<accumulator, Source>(self, work.memory, launches, take, look);
+          detail::for_few_watched<accumulator, Source>(self, work.memory, launches, take, [&] { finish.look(); });
           detail::combine_in_warp(partial.c, partial.value);
         }
       } else {
-        detail::for_watched<accumulator>(self, work.memory, launches, 0, take, look);
+        detail::for_watched<accumulator>(self, work.memory, launches, 0, take);
         detail::combine_in_block<Strategy, largest_travelling<Strategy, Composite>>(partial.c, partial.value,
                                                                                     partial.memory, blockDim.x);
+        finish.look();  // warps wait each for itself
       }
       if (threadIdx.x == 0) destination.deliver(partial.c.result_by(finish, partial.value));
       close_launch(work.memory, launches);
@@ -121,7 +121,7 @@ struct watching_block {
       }
       finisher<Composite> finish{partial.c};
       const std::uint32_t launches = launches_before(work.memory);
-      gather_parcels(partial, left, launches, [&] { finish.look(); });
+      gather_parcels(partial, left, launches, finish);
       if (threadIdx.x == 0) destination.deliver(partial.result_by(finish));
       close_launch(work.memory, launches);
       return;
@@ -170,9 +170,8 @@ struct watching_block {
   }
 
   /// All others' parcels to this block's, in thread 0; what they left in spills to this block's spill.
-  template <class Look>
   __device__ void gather_parcels(partial_parcel<Strategy, Composite>& partial, const left_spills<accumulator>& left,
-                                 std::uint32_t launches, const Look& look) const {
+                                 std::uint32_t launches, finisher<Composite>& finish) const {
     using parcel_type = typename Composite::parcel_type;
     unsigned& blocks_that_left = partial.block.of_grid_stage;
     if (threadIdx.x == 0) blocks_that_left = 0;
@@ -182,7 +181,7 @@ struct watching_block {
     // time.
     bool holds = threadIdx.x == 0;
     if (!holds) partial.clear();
-    const auto take = [&](parcel_type& parcel, unsigned block) {
+    detail::for_watched<parcel_type>(self, work.memory, launches, 1, [&](parcel_type& parcel, unsigned block) {
       if (partial.is_in_spill(parcel)) {
         __threadfence();
         left.blocks[atomicAdd(&blocks_that_left, 1u)] = block;
@@ -193,9 +192,9 @@ struct watching_block {
         partial.parcel = parcel;
         holds = true;
       }
-    };
-    detail::for_watched<parcel_type>(self, work.memory, launches, 1, take, look);
+    });
     __syncthreads();
+    finish.look();
     if (blocks_that_left > 0) {
       const auto spill_of = [&](unsigned k) -> const auto& { return left.of_block[left.blocks[k]]; };
       partial.join_spills(spill_of, blocks_that_left);
