@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -151,21 +152,28 @@ void enqueue(const fanin::cuda& gpu, const detail::nccl_peers& peers, std::int64
                                     detail::finished_part(of_call, exchange::message::reducers_of_part(c)));
 }
 
+/// Each over one of two communicators.
 template <class... Reducer>
 std::string calls(choices& draw, std::string& text, fanin::cuda_early_start early, const Reducer&... reducers) {
   const auto c = detail::make_composite(reducers...);
   using result = typename detail::composite<Reducer...>::result_type;
   constexpr int most_calls = 5;
   const fanin::cuda gpu[ranks];
-  const two_peers peers(static_cast<std::uint32_t>(draw.below(6)) - 3);  // also where numbers begin anew
+  const auto first_number = [&] {
+    return static_cast<std::uint32_t>(draw.below(6)) - 3;
+  };  // also where they begin anew
+  const two_peers peers[] = {two_peers(first_number()), two_peers(first_number())};
   const int count = 1 + static_cast<int>(draw.below(most_calls));
   std::int64_t n[most_calls] = {};
   std::int64_t middle[most_calls] = {};
+  std::size_t communicator[most_calls] = {};
   auto* const out = static_cast<result*>(simulator::allocate(sizeof(result) * most_calls * ranks));
   for (int k = 0; k < count; ++k) {
     n[k] = draw.one_of({std::int64_t{0}, std::int64_t{1}, std::int64_t{50}, std::int64_t{700}, std::int64_t{5'000}});
     middle[k] = static_cast<std::int64_t>(draw.below(static_cast<std::size_t>(n[k] + 1)));
-    text += " " + std::to_string(middle[k]) + " of " + std::to_string(n[k]) + ";";
+    communicator[k] = draw.below(std::size(peers));
+    text += " " + std::to_string(middle[k]) + " of " + std::to_string(n[k]) + " over " +
+            std::to_string(communicator[k]) + ";";
   }
   int made[ranks] = {};
   while (made[0] < count || made[1] < count) {
@@ -173,7 +181,7 @@ std::string calls(choices& draw, std::string& text, fanin::cuda_early_start earl
     const int k = made[rank]++;
     const std::int64_t first = rank == 0 ? 0 : middle[k];
     const std::int64_t last = rank == 0 ? middle[k] : n[k];
-    enqueue(gpu[rank], peers.of(rank), first, last - first, early, c, out + rank * most_calls + k);
+    enqueue(gpu[rank], peers[communicator[k]].of(rank), first, last - first, early, c, out + rank * most_calls + k);
   }
   for (const fanin::cuda& one : gpu) one.synchronize();
   for (int k = 0; k < count; ++k) {

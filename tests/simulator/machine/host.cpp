@@ -34,7 +34,7 @@ void enqueue(stream* on, launch kernel) {
   if (m.search != nullptr) return;
   const std::uint64_t luck = m.random.below(4);
   if (luck == 0 && m.how.waits_at_launches) finish(on);
-  if (luck == 1) m.run_some(m.random.below(1000));
+  if (luck == 1) m.run_while_host_goes_on(m.random.below(1000));
 }
 void enqueue(stream* on, std::function<void()> at_once) {
   on->queue.push_back({nullptr, std::move(at_once)});

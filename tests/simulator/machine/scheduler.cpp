@@ -253,6 +253,7 @@ bool machine::step() {
     advance_streams();
     if (is_idle()) return false;
     if (something_changed_) return true;
+    if (host_goes_on_) return false;  // and may launch what they wait for
     fault_text = "nobody can go on\n" + where_all_are();
     stop();
     return false;
@@ -277,6 +278,12 @@ bool machine::run(const std::function<bool()>& until) {
 void machine::run_some(std::uint64_t most) {
   for (std::uint64_t k = 0; k < most && !failed() && step(); ++k) continue;
   memory.leave_kernel();
+}
+
+void machine::run_while_host_goes_on(std::uint64_t most) {
+  host_goes_on_ = true;
+  run_some(most);
+  host_goes_on_ = false;
 }
 
 void machine::run_beside_host() {

@@ -53,6 +53,8 @@ class machine {
   // --- The host's side
   bool run(const std::function<bool()>& until);
   void run_some(std::uint64_t most);
+  /// Of a host that does not wait: where nobody can go on it may still launch what others wait for.
+  void run_while_host_goes_on(std::uint64_t most);
   /// While the host does something else; what the device wrote to it arrives, or a part.
   void run_beside_host();
   bool is_idle() const;
@@ -119,6 +121,7 @@ class machine {
   std::vector<thread*> waiters_;
   std::vector<thread*> nappers_;
   bool something_changed_ = false;
+  bool host_goes_on_ = false;
   bool streams_may_advance_ = false;
   bool may_start_ = false;  ///< there may be blocks that have not started, of grids that have begun
   std::uint64_t steps_ = 0;
