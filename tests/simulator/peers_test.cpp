@@ -209,6 +209,24 @@ std::string run_calls(std::uint64_t seed, fanin::cuda_early_start early, unsigne
   });
 }
 
+/// Whose memory may be gone: by one block, and by one that waits for others.
+TEST(peers, a_rank_that_has_given_up_sends_nothing) {
+  for (const std::int64_t n : {1, 5'000}) {
+    simulator::begin(simulator::schedule(7));
+    const two_peers peers(0);
+    const detail::nccl_peers& own = peers.of(0);
+    own.control[1] = 1;
+    const fanin::cuda gpu;
+    auto* const out = static_cast<double*>(simulator::allocate(sizeof(double)));
+    *out = 7;
+    enqueue(gpu, own, 0, n, fanin::cuda_early_start::off, detail::make_composite(fanin::sum<double>{}), out);
+    gpu.synchronize();
+    EXPECT_EQ(*out, 7) << n;
+    const auto bytes = static_cast<std::ptrdiff_t>(ranks * detail::nccl_peers::bytes(ranks));
+    EXPECT_EQ(std::count(own.memory, own.memory + bytes, 0), bytes) << n;
+  }
+}
+
 /// Of a launch one block waits for the other rank, and lets all others have room: on a device of two blocks, too.
 TEST(peers, calls) {
   for_each_seed(count_of_seeds(300),
