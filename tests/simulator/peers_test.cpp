@@ -140,28 +140,27 @@ struct of_index {
 /// A call of a rank, as call_over_nccl makes it.
 template <class... Reducer>
 void enqueue(const fanin::cuda& gpu, const detail::nccl_peers& peers, std::int64_t first, std::int64_t count,
-             fanin::cuda_early_start early, detail::composite<Reducer...> c, auto* out) {
+             const fanin::cuda_tuning& tuning, detail::composite<Reducer...> c, auto* out) {
   using composite = detail::composite<Reducer...>;
   using view = decltype(gpu.with<>());
   using exchange = detail::exchange_of_peers<composite>;
   const exchange of_call{c, peers, {out, nullptr, {}}};
   auto* const answer = static_cast<detail::peer_answer<typename composite::result_type>*>(
       simulator::allocate(sizeof(detail::peer_answer<typename composite::result_type>)));
-  const typename fanin::backend<view>::handle_type handle = gpu.with<>({.early_start = early});
+  const typename fanin::backend<view>::handle_type handle = gpu.with<>(tuning);
   fanin::backend<view>::reduce_into(handle, nullptr, answer, first, count, of_index{},
                                     detail::finished_part(of_call, exchange::message::reducers_of_part(c)));
 }
 
 /// Each over one of two communicators.
 template <class... Reducer>
-std::string calls(choices& draw, std::string& text, fanin::cuda_early_start early, const Reducer&... reducers) {
+std::string calls(choices& draw, std::string& text, const fanin::cuda_tuning& tuning, const Reducer&... reducers) {
   const auto c = detail::make_composite(reducers...);
   using result = typename detail::composite<Reducer...>::result_type;
   constexpr int most_calls = 5;
   const fanin::cuda gpu[ranks];
-  const auto first_number = [&] {
-    return static_cast<std::uint32_t>(draw.below(6)) - 3;
-  };  // also where they begin anew
+  // Also where numbers begin anew.
+  const auto first_number = [&] { return static_cast<std::uint32_t>(draw.below(6)) - 3; };
   const two_peers peers[] = {two_peers(first_number()), two_peers(first_number())};
   const int count = 1 + static_cast<int>(draw.below(most_calls));
   std::int64_t n[most_calls] = {};
@@ -181,7 +180,7 @@ std::string calls(choices& draw, std::string& text, fanin::cuda_early_start earl
     const int k = made[rank]++;
     const std::int64_t first = rank == 0 ? 0 : middle[k];
     const std::int64_t last = rank == 0 ? middle[k] : n[k];
-    enqueue(gpu[rank], peers[communicator[k]].of(rank), first, last - first, early, c, out + rank * most_calls + k);
+    enqueue(gpu[rank], peers[communicator[k]].of(rank), first, last - first, tuning, c, out + rank * most_calls + k);
   }
   for (const fanin::cuda& one : gpu) one.synchronize();
   for (int k = 0; k < count; ++k) {
@@ -201,10 +200,15 @@ std::string run_calls(std::uint64_t seed, fanin::cuda_early_start early, unsigne
     how.waits_at_launches = false;  // for a peer whose call is still to be made
     how.resident_blocks = std::clamp(how.resident_blocks, least_resident_blocks, most_resident_blocks);
     simulator::begin(how);
+    fanin::cuda_tuning tuning{.early_start = early};
+    if (early == fanin::cuda_early_start::off && seed % 16 == 3) {  // more blocks than one warp waits for
+      tuning.block_size = 32;
+      tuning.grid_size = 200;
+    }
     switch (seed % 3) {
-      case 0: return calls(draw, text, early, fanin::exact_sum<double>{});
-      case 1: return calls(draw, text, early, fanin::min_loc<double>{});
-      default: return calls(draw, text, early, fanin::sum<double>{}, fanin::max_loc<double>{});
+      case 0: return calls(draw, text, tuning, fanin::exact_sum<double>{});
+      case 1: return calls(draw, text, tuning, fanin::min_loc<double>{});
+      default: return calls(draw, text, tuning, fanin::sum<double>{}, fanin::max_loc<double>{});
     }
   });
 }
@@ -219,7 +223,8 @@ TEST(peers, a_rank_that_has_given_up_sends_nothing) {
     const fanin::cuda gpu;
     auto* const out = static_cast<double*>(simulator::allocate(sizeof(double)));
     *out = 7;
-    enqueue(gpu, own, 0, n, fanin::cuda_early_start::off, detail::make_composite(fanin::sum<double>{}), out);
+    enqueue(gpu, own, 0, n, {.early_start = fanin::cuda_early_start::off}, detail::make_composite(fanin::sum<double>{}),
+            out);
     gpu.synchronize();
     EXPECT_EQ(*out, 7) << n;
     const auto bytes = static_cast<std::ptrdiff_t>(ranks * detail::nccl_peers::bytes(ranks));

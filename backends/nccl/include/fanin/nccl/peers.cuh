@@ -254,6 +254,7 @@ struct exchange_of_peers {
   __device__ peer_answer<result_type> operator()(const Value&... own) const {
     return with(peers_control::of(peers), own...);
   }
+  /// The same where what memory says is there already.
   template <class... Value>
   __device__ peer_answer<result_type> with(const peers_control& control, const Value&... own) const {
     return exchanged(control, [&](std::uint32_t* words) { message::put(words, own...); });

@@ -147,7 +147,7 @@ __device__ void for_few_watched(const contributor& self, const watched_memory& m
       const bool is_here = detail::take_partial(partial[k], first + k * static_cast<int>(warp_size) * units, launches);
       missing |= is_here || k >= mine ? 0u : 1u;
     }
-    look();  // under way with the others: what is made of them waits
+    look();  // its loads are under way beside the others', which nothing has waited for yet
   } while (!all_in_warp(missing == 0));
 #pragma unroll
   for (int k = 0; k < of_lane; ++k) {
