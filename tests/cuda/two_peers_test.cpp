@@ -379,6 +379,54 @@ TEST_F(cuda_two_peers, a_part_that_fails_is_told_to_the_other) {
   });
 }
 
+/// Each rank calls over one first that the other calls over last: none waits for its turn in a stream. Launches that
+/// begin early would take the room of those that are waited for.
+TEST_F(cuda_two_peers, two_communicators_in_streams_of_their_own) {
+  const std::int64_t n = is_slow() ? 1'000 : 70'000;
+  const int rounds = is_slow() ? 5 : 300;
+  const fanin::nccl_options options{.patience = 1min};
+  const fanin::nccl_id id = fanin::nccl::make_id();
+  double own[2];
+  on_both(
+      [&](const peer& one) {
+        const fanin::nccl other(id, one.rank, 2, options);
+        const fanin::cuda aside;
+        const object gpu[] = {one.with(fanin::cuda_early_start::off),
+                              aside.with<>({.early_start = fanin::cuda_early_start::off})};
+        fanin::buffer<double, fanin::cuda> sum(one.gpu, 2);
+        fanin::buffer<double, fanin::cuda> exact(one.gpu, 2);
+        const part mine = part_of(one.rank, n);
+        const auto call = [&](int k, const fanin::nccl& comm) {
+          const auto range = fanin::over(comm, fanin::range(gpu[k], mine.begin, mine.end));
+          fanin::parallel_reduce_into(sum.data() + k, range, value_of_index{}, fanin::sum<double>{});
+          fanin::parallel_reduce_into(exact.data() + k, range, value_of_index{}, fanin::exact_sum<double>{});
+        };
+        for (int k = 0; k < 2; ++k) call(k, one.alone);
+        aside.synchronize();
+        own[one.rank] = value_at(sum);
+        const double exactly =
+            fanin::parallel_reduce(fanin::range(fanin::serial{}, n), value_of_index{}, fanin::exact_sum<double>{});
+        one.meet();
+        for (int round = 0; round < rounds; ++round) {
+          for (int turn = 0; turn < 2; ++turn) {
+            const int k = (turn + round + one.rank) % 2;
+            call(k, k == 0 ? one.both : other);
+          }
+          if (round % 3 != 2) continue;  // some are under way
+          one.gpu.synchronize();
+          aside.synchronize();
+          for (std::size_t k = 0; k < 2; ++k) {
+            expect_same(value_at(sum, k), own[0] + own[1]);
+            expect_same(value_at(exact, k), exactly);
+          }
+        }
+        one.both.check();
+        other.check();
+        one.meet();
+      },
+      options);
+}
+
 /// Sizes, parts and forms drawn; neither waits for the other but in its calls. More rounds where the environment says
 /// so.
 TEST_F(cuda_two_peers, many_rounds) {

@@ -66,6 +66,10 @@ class nccl_state;
 /// no stream of the device is being captured. Throws cuda_error for what CUDA says, nccl_error for what NCCL does, at
 /// once or by its own looks for asynchronous errors, of which every wait asks. One that has been given up refuses every
 /// later call with state_error.
+///
+/// Calls over two communicators of the same devices may run at the same time, on objects with streams of their own;
+/// those objects then say {.early_start = cuda_early_start::off}, since launches that begin early behind a call that
+/// waits may take the room of what it waits for (docs/over_ranks.md).
 class nccl {
  public:
   /// Borrows a communicator, which outlives this and all results that come later. Collective. Where it has to be given
