@@ -330,11 +330,34 @@ TEST(plans, of_segments_for_a_warp) {
   EXPECT_EQ(of(285, 27, 256), 24u);  // from there, too
   EXPECT_EQ(of(249, 64, 256), 23u);  // 32 would leave half of the second time empty
   EXPECT_EQ(of(384, 0), 32u);
-  EXPECT_EQ(of(100'000, 27), 32u);
+  EXPECT_EQ(of(100'000, 27), 18u);  // of many segments as many as are staged at once,
+  EXPECT_EQ(of(100'000, 16), 32u);
+  EXPECT_EQ(of(100'000, 33), 30u);  // or twice as many
+  EXPECT_EQ(of(100'000, 33, 256), 28u);
+  EXPECT_EQ(of(100'000, 15), 32u);
+  EXPECT_EQ(of(100'000, 512), 32u);
+  EXPECT_EQ(of(100'000, 600), 32u);
+  EXPECT_EQ(of(100'000, 27, 512, true), 32u);
   EXPECT_EQ(of(125, 2'048, 512, true), 21u);
   EXPECT_EQ(of(32, 2'048, 256, true), 7u);
   EXPECT_EQ(of(4'000'000'000, 2'048, 256, true), 32u);
   EXPECT_EQ(of(20, std::int64_t{1} << 60), 4u);
+}
+
+/// Lengths that are multiples of 8, or of 32 where groups of lanes have one segment each, are told by their mean,
+/// though a few segments have another one.
+TEST(plans, of_gaps_between_staged_elements) {
+  using fanin::detail::staged_gaps;
+  for (const std::int64_t n : {std::int64_t{1'000}, std::int64_t{1} << 30}) {
+    for (const std::int64_t length : {8, 16, 24, 32, 64, 96, 128}) {
+      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length), staged_gaps::behind_16) << length;
+      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length - length + 1), staged_gaps::behind_16) << length;
+      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length + n / 5), staged_gaps::behind_16) << length;
+    }
+    for (const std::int64_t length : {10, 15, 17, 20, 30, 31, 33, 40, 48, 60, 65, 100, 127}) {
+      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length), staged_gaps::none) << length;
+    }
+  }
 }
 
 /// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.

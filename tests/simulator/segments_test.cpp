@@ -23,8 +23,9 @@ namespace fanin_test {
 namespace {
 
 /// Both launches over segments, with a list of so many pieces, and so many segments a warp; IsBlockEach: by blocks of
-/// which each has one.
-template <bool IsBlockEach = false, class Result = double, class All, class Composite>
+/// which each has one. Gaps are those of elements that a warp stages.
+template <bool IsBlockEach = false, class Result = double,
+          fanin::detail::staged_gaps Gaps = fanin::detail::staged_gaps::behind_64, class All, class Composite>
 std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all, const Composite& c,
                                          std::uint32_t capacity, unsigned rows = 2) {
   namespace detail = fanin::detail;
@@ -52,7 +53,7 @@ std::vector<Result> reduce_with_room_for(const fanin::cuda& gpu, const All& all,
            {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list)});
     config.gridDim.x = 3;
   } else {
-    launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<All, Composite, put_type>),
+    launch(detail::kernel_pointer(&detail::segments_by_warps_kernel<Gaps, All, Composite, put_type>),
            {detail::argument(all), detail::argument(c), detail::argument(put), detail::argument(list), &rows});
   }
   launch(detail::kernel_pointer(&detail::long_segments_kernel<All, Composite, put_type>),
@@ -573,7 +574,7 @@ struct number_of_segment {
 /// Lengths around all limits, of one kind beside each other and of all kinds.
 std::vector<std::vector<std::int64_t>> lengths_of_neighbours() {
   std::vector<std::vector<std::int64_t>> all;
-  for (const std::int64_t length : {1, 2, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300}) {
+  for (const std::int64_t length : {1, 2, 15, 16, 17, 20, 30, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300}) {
     all.emplace_back(100, length);
   }
   std::vector<std::int64_t> mixed;
@@ -608,7 +609,9 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
     const new_device drawn;
     const fanin::cuda gpu;
     const std::vector<T> got = reduce_with_room_for<false, T>(gpu, all, c, 1'000, rows);
-    const std::vector<T> got_of_data = reduce_with_room_for<false, T>(gpu, of_data, c, 1'000, rows);
+    using fanin::detail::staged_gaps;
+    const auto got_of_data = reduce_with_room_for<false, T, staged_gaps::none>(gpu, of_data, c, 1'000, rows);
+    EXPECT_EQ((reduce_with_room_for<false, T, staged_gaps::behind_16>(gpu, of_data, c, 1'000, rows)), got_of_data);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       if (lengths[s] > 4'096) continue;  // pieces
       EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", " << rows << " a warp";

@@ -20,6 +20,8 @@
 namespace fanin::detail {
 
 struct by_warps;
+template <staged_gaps Gaps>
+struct with_gaps;
 struct by_pieces;
 struct by_shares;
 struct by_blocks_each;
@@ -145,13 +147,20 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
 /// of their mean's length: 150,000 of 20 by 25 12.6, by 24 10.4. Fewer than half of the blocks: 2^16 of 16 floats by a
 /// power law 21.8 instead of 18.3; of a functor's than three quarters, 2^15 rows of 27 doubles 10.3 instead of 7.4, or
 /// of floats than all: 33,555 segments of 1000 exponentials and powers 235 instead of 181.)
+///
+/// Of still more, as many as are staged at once, or a multiple of that (H200, us, 2^28 floats in segments of 17, 20,
+/// 33, 48, 100 by 32: 386, 391, 423, 370, 322; so: 325, 346, 385, 343, 312).
 inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_once, std::int64_t multiprocessors,
                                   int staged) {
   constexpr std::int64_t warps = warps_of_segments;
   const std::int64_t few = std::clamp<std::int64_t>(known.results / (at_once * warps * 3 / 4), 1, warp_size);
   if (few < 4) return std::bit_floor(static_cast<unsigned>(few));
   unsigned best = warp_size;
-  if (known.results > 2 * at_once * warps * warp_size) return best;
+  if (known.results > 2 * at_once * warps * warp_size) {
+    const std::int64_t staged_at_once = staged / std::max<std::int64_t>(known.mean, 1);
+    if (known.is_guess || staged_at_once == 0 || staged_at_once >= warp_size) return best;
+    return static_cast<unsigned>(warp_size / staged_at_once * staged_at_once);
+  }
   const std::int64_t of_warp = (known.results - 1) / (multiprocessors * warps) + 1;
   const std::int64_t most_blocks = std::max<std::int64_t>(at_once / multiprocessors, 1);
   constexpr double mean_of_functor = 16;
@@ -177,14 +186,38 @@ inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_o
   return best;
 }
 
-/// Of two launches the first one's, where warps have segments, `rows` of them at once.
-template <class Put, class All, class Composite>
-cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const segments_known& known, unsigned& rows) {
+/// Which gaps staged elements have, of an array's segments, whose mean length the host knows: whether most of them have
+/// one that is a multiple of 8, or of 32 where groups of lanes have one each. (H200, us, 2^28 floats in segments of 15,
+/// 16, 17, 30, 32, 33, 64, 100, with none and behind 16: 313, 417; 636, 311; 306, 324; 300, 655; 1136, 296; 324, 381;
+/// 377, 287; 277, 309.)
+inline staged_gaps gaps_of_array(std::int64_t results, std::int64_t elements) {
+  constexpr double near = 0.25;
+  const double mean = static_cast<double>(elements) / static_cast<double>(results);
+  const double multiple = mean <= read_by_warps.of_lane + near ? 8 : 32;
+  return std::abs(std::remainder(mean, multiple)) <= near ? staged_gaps::behind_16 : staged_gaps::none;
+}
+
+/// Of two launches the first one's, where warps have segments, but for how many.
+template <staged_gaps Gaps, class Put, class Composite, class All>
+cuda_plan plan_by_warps(cuda_session& session, const cuda_tuning& tuning) {
   cuda_plan plan;
-  plan.kernel = detail::kernel_pointer(&segments_by_warps_kernel<All, Composite, Put>);
+  plan.kernel = detail::kernel_pointer(&segments_by_warps_kernel<Gaps, All, Composite, Put>);
   plan.launch.strategy = "segments";
   plan.launch.block_size = threads_of_segments;
-  plan = detail::complete_plan<Composite, by_warps, All, Put>(session, tuning, plan);
+  return detail::complete_plan<Composite, by_warps, with_gaps<Gaps>, All, Put>(session, tuning, plan);
+}
+/// `rows` of them at once.
+template <class Put, class Composite, class All>
+cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const All& all, unsigned& rows) {
+  const segments_known known = detail::known_of(all);
+  cuda_plan plan;
+  if constexpr (!gives_elements<typename All::functor_type>) {
+    plan = detail::plan_by_warps<staged_gaps::behind_64, Put, Composite, All>(session, tuning);
+  } else if (detail::gaps_of_array(all.results, all.elements) == staged_gaps::none) {
+    plan = detail::plan_by_warps<staged_gaps::none, Put, Composite, All>(session, tuning);
+  } else {
+    plan = detail::plan_by_warps<staged_gaps::behind_16, Put, Composite, All>(session, tuning);
+  }
   const std::int64_t at_once = plan.largest_grid;
   constexpr std::int64_t warps = warps_of_segments;
   rows = detail::segments_for_warp(known, at_once, session.multiprocessors(), staged_of_segments<All>);
@@ -218,7 +251,7 @@ void split_listed_segments(cuda_session& session, const cuda_tuning& tuning, con
   if constexpr (is_of_contiguous<segment_row<const All&>, Composite>) {
     if (has_block_each) plan = detail::plan_of_blocks_each<Put, All, Composite>(session, tuning, all.results);
   }
-  if (!has_block_each) plan = detail::plan_of_warps<Put, All, Composite>(session, tuning, detail::known_of(all), rows);
+  if (!has_block_each) plan = detail::plan_of_warps<Put, Composite>(session, tuning, all, rows);
 
   cuda_plan of_long = plan;
   of_long.kernel = detail::kernel_pointer(&long_segments_kernel<All, Composite, Put>);

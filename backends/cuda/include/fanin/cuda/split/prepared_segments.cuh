@@ -62,7 +62,7 @@ __device__ void reduce_unlisted_segments(const All& all, std::int64_t base, std:
     std::int64_t count = has_row() && mine.count() <= all.ready.most_unlisted ? mine.count() : -1;
     if constexpr (can_be_staged<value>) {
       auto& memory = object_of_block<memory_of_staging<value>>().of_warp[threadIdx.x / warp_size];
-      count = detail::reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
+      count = detail::reduce_staged_segments<staged_gaps::behind_64>(all, base, mine.begin, count, c, put, memory);
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
     detail::reduce_segments_of_warp<classes>(mine, row_of, count, segment_of_warp, c, put, [](int) {});

@@ -128,7 +128,9 @@ struct staged_tile : staged_elements<T, run_of_lane + keys_of_tile> {
   using value_type = T;
   static constexpr int before = run_of_lane;
   /// Of an element, counted from the tile's begin.
-  static constexpr unsigned place(int k) { return staged_tile::staged_elements::place(before + k); }
+  static constexpr unsigned place(int k) {
+    return staged_tile::staged_elements::template place<staged_gaps::behind_16>(before + k);
+  }
 
   /// By a warp: has those of a tile copied that begins at `from`, of `count` elements in all.
   __device__ void stage(const contiguous_element<T>& f, std::int64_t from, std::int64_t count, copies_ahead& copies) {

@@ -109,8 +109,9 @@ inline constexpr int blocks_of_segments = [] {
   }
 }();
 
-template <class All, class Composite, class Put>
-__global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, Composite>)
+/// By warps; Gaps are those of staged elements.
+template <staged_gaps Gaps, class All, class Composite, class Put>
+__global__ void __launch_bounds__(threads_of_segments, (blocks_of_segments<All, Composite>))
     segments_by_warps_kernel(const All all, const Composite c, const Put put,
                              const segments_list<typename Composite::accumulator_type> list, unsigned rows) {
   wait_for_grid_before();
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(threads_of_segments, blocks_of_segments<All, C
     std::int64_t count = has_row ? mine.count() : -1;
     if constexpr (is_staged) {
       auto& memory = object_of_block<memory_of_staging<value>>().of_warp[threadIdx.x / warp_size];
-      count = detail::reduce_staged_segments(all, base, mine.begin, count, c, put, memory);
+      count = detail::reduce_staged_segments<Gaps>(all, base, mine.begin, count, c, put, memory);
     }
     const auto row_of = [&](int taken) { return all.row(all.place(base + taken)); };
     constexpr segment_classes classes = classes_of_segments<All>;

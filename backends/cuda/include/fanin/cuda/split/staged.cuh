@@ -50,17 +50,33 @@ __device__ inline int lanes_before(std::uint32_t mask) {
   return __popc(mask & ((std::uint32_t{1} << threadIdx.x % warp_size) - 1));
 }
 
-/// Elements in memory of the block, with a gap behind each 16, so that lanes whose segments begin so many elements
-/// apart find theirs in different banks.
+/// Where elements of neighbouring segments are in memory of the block. Lanes that read a segment each, all of one
+/// length, are to find theirs in different banks, which one way does not do for all lengths.
+enum class staged_gaps {
+  none,       ///< one behind the other, the fewest instructions: many lanes wait where lengths are multiples of 8
+  behind_16,  ///< with a gap behind each 16, best for multiples of 8: many lanes wait where they are 10, 15 or 30
+  behind_64,  ///< with three behind each 64: no more than four wait for one bank, whatever the length
+};
+
 template <class T, int Most>
 struct staged_elements {
-  static constexpr unsigned place(int k) { return static_cast<unsigned>(k) + static_cast<unsigned>(k) / 16; }
+  template <staged_gaps Gaps>
+  static constexpr unsigned place(int k) {
+    const auto element = static_cast<unsigned>(k);
+    if constexpr (Gaps == staged_gaps::none) {
+      return element;
+    } else if constexpr (Gaps == staged_gaps::behind_16) {
+      return element + element / 16;
+    } else {
+      return element + element / 64 * 3;
+    }
+  }
 
-  T elements[place(Most) + 1];
+  T elements[place<staged_gaps::behind_16>(Most) + 1];
 };
 
 /// A segment's elements there, of which the first is number `begin`, and the segment's index `first`.
-template <class T, int Most>
+template <staged_gaps Gaps, class T, int Most>
 struct staged_source {
   static constexpr bool has_vectors = false;
   static constexpr std::size_t words = 1;
@@ -71,7 +87,9 @@ struct staged_source {
   int begin;
   std::int64_t first;
 
-  __device__ T value(std::int64_t i) const { return staged.elements[staged.place(begin + static_cast<int>(i))]; }
+  __device__ T value(std::int64_t i) const {
+    return staged.elements[staged.template place<Gaps>(begin + static_cast<int>(i))];
+  }
   template <int Count>
   __device__ void values(T (&value)[Count], std::int64_t i, std::int64_t step) const {
 #pragma unroll
@@ -162,9 +180,10 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
 
   /// By a warp: elements from .. from + total - 1, of segments behind `base`, whose heads are marked if f asks. What is
   /// left behind whole rounds goes in halves where f has several arrays: ptxas waits between the loads of more (a
-  /// matrix of 27 floats a row times a vector 174 us instead of 144, on an H200).
-  template <class F>
-  __device__ void stage(const F& f, std::int64_t base, std::int64_t from, int total) {
+  /// matrix of 27 floats a row times a vector 174 us instead of 144, on an H200). An array has `readable` elements from
+  /// there on.
+  template <staged_gaps Gaps, class F>
+  __device__ void stage(const F& f, std::int64_t base, std::int64_t from, int total, int readable) {
     constexpr int at_once = capacity / 64;  // 32 bytes a lane
     constexpr int of_rest = gives_elements<F> || at_once <= 4 ? at_once : at_once / 2;
     int heads_before = 0;
@@ -172,18 +191,24 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
     if constexpr (of_rest < at_once) {
 #pragma unroll 1
       for (; total - done >= at_once * lanes; done += at_once * lanes) {
-        stage_some(f, base, from, done, total, heads_before, std::make_integer_sequence<int, at_once>{});
+        stage_some<Gaps>(f, base, from, done, total, readable, heads_before,
+                         std::make_integer_sequence<int, at_once>{});
       }
     }
 #pragma unroll 1
     for (; done < total; done += of_rest * lanes) {
-      stage_some(f, base, from, done, total, heads_before, std::make_integer_sequence<int, of_rest>{});
+      stage_some<Gaps>(f, base, from, done, total, readable, heads_before, std::make_integer_sequence<int, of_rest>{});
     }
   }
 
+  /// Whether more of an array is read than is to be staged, where it has so much, rather than by less than all of a
+  /// lane's loads: ptxas waits between those (H200, us, 2^28 floats in segments of 17 322, 310, of 27 328, 309).
+  template <staged_gaps Gaps, class F>
+  static constexpr bool reads_over = gives_elements<F> && Gaps == staged_gaps::none && sizeof(T) <= 4;
+
  private:
-  template <class F, int... K>
-  __device__ void stage_some(const F& f, std::int64_t base, std::int64_t from, int done, int total,
+  template <staged_gaps Gaps, class F, int... K>
+  __device__ void stage_some(const F& f, std::int64_t base, std::int64_t from, int done, int total, int readable,
                              [[maybe_unused]] int& heads_before, std::integer_sequence<int, K...>) {
     constexpr int at_once = sizeof...(K);
     const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -197,11 +222,15 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
         heads_before += __popc(some);
       }
     }
-    T* const to = this->elements + this->place(mine);
-    if (total - done >= at_once * lanes) {
+    static_assert(at_once * lanes % 64 == 0);  // gaps before `mine` are those before `done`
+    constexpr auto place = [](int k) { return staged_segments::template place<Gaps>(k * lanes); };
+    T* const to = this->elements + this->template place<Gaps>(mine);
+    const bool reads_more =
+        reads_over<Gaps, F> && readable - done >= at_once * lanes && total - done > at_once * lanes / 2;
+    if (total - done >= at_once * lanes || reads_more) {
       const T value[] = {f(of[K], from + (mine + K * lanes))...};
       all_loads_first();
-      ((to[K * this->place(lanes)] = value[K]), ...);
+      ((to[place(K)] = value[K]), ...);
     } else {
       T value[at_once]{};
 #pragma unroll
@@ -211,20 +240,48 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
       all_loads_first();
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
-        if (mine + k * lanes < total) to[k * this->place(lanes)] = value[k];
+        if (mine + k * lanes < total) to[place(k)] = value[k];
       }
     }
   }
 };
 static_assert(staged_at_a_time<double> >= read_by_warps.of_group);
 
+/// By a warp: staged segments of groups. Of more than a group each, half as many lanes take each, which fold two parts
+/// and join them as all of them would.
+template <staged_gaps Gaps, class T, class Composite, class Put>
+__device__ void reduce_staged_groups(const staged_segments<T>& memory, int segments, std::int64_t from,
+                                     const Composite& c, const Put& put) {
+  using accumulator = typename Composite::accumulator_type;
+  constexpr int parts = lanes_of_group;
+  const int width = Gaps == staged_gaps::none && segments > memory.lanes / parts ? parts / 2 : parts;
+  const int lane = static_cast<int>(threadIdx.x % warp_size);
+  const int mine = lane & (width - 1);
+  for (int group = lane / width; group - lane / width < segments; group += memory.lanes / width) {
+    const bool has_segment = group < segments;
+    const auto segment = memory.of_group[has_segment ? group : 0];
+    accumulator value = c.identity();
+    if (has_segment) {
+      const staged_source<Gaps, T, staged_segments<T>::capacity> source{memory, segment.begin, from + segment.begin};
+      detail::gather_of_staged(source, c, value, mine, parts, segment.count);
+      if (width < parts) {
+        accumulator other = c.identity();
+        detail::gather_of_staged(source, c, other, mine + width, parts, segment.count);
+        c.join(value, other);
+      }
+    }
+    detail::join_lanes(c, value, static_cast<unsigned>(width));
+    if (has_segment && mine == 0) put(segment.lane, value);
+  }
+}
+
 /// By a warp: the segments of the lanes where it is_mine, each of `count` elements from `begin` on, which follow each
 /// other: `total` elements from `from` on.
-template <class All, class Composite, class Put, class T>
+template <staged_gaps Gaps, class All, class Composite, class Put, class T>
 __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, std::int64_t from, std::int64_t begin,
                               int count, int total, const Composite& c, const Put& put, staged_segments<T>& memory) {
   using accumulator = typename Composite::accumulator_type;
-  using source = staged_source<T, staged_segments<T>::capacity>;
+  using source = staged_source<Gaps, T, staged_segments<T>::capacity>;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int at = static_cast<int>(begin - from);
   if constexpr (asks_for_segment<typename All::functor_type>) memory.mark_heads(is_mine, at, count);
@@ -232,27 +289,21 @@ __device__ void reduce_staged(const All& all, std::int64_t base, bool is_mine, s
   if ((of_group >> lane & 1) != 0) {
     memory.of_group[lanes_before(of_group)] = {static_cast<std::int16_t>(at), static_cast<std::int16_t>(count), lane};
   }
-  memory.stage(all.f, base, from, total);
+  int readable = 0;
+  if constexpr (staged_segments<T>::template reads_over<Gaps, typename All::functor_type>) {
+    readable = static_cast<int>(all.elements - from < memory.capacity ? all.elements - from : memory.capacity);
+  }
+  memory.template stage<Gaps>(all.f, base, from, total, readable);
   __syncwarp();
   if (is_mine && count <= read_by_warps.of_lane) {
     accumulator value = c.identity();
     detail::gather_of_staged(source{memory, at, begin}, c, value, 0, 1, count);
     put.put(base + lane, c.at(all.place(base + lane)).result(value));
   }
-  constexpr int width = lanes_of_group;
-  for (int group = lane / width; group - lane / width < __popc(of_group); group += memory.lanes / width) {
-    const bool has_segment = group < __popc(of_group);
-    const auto segment = memory.of_group[has_segment ? group : 0];
-    accumulator value = c.identity();
-    if (has_segment) {
-      detail::gather_of_staged(source{memory, segment.begin, from + segment.begin}, c, value, lane % width, width,
-                               segment.count);
-    }
-    detail::join_lanes(c, value, width);
-    if (has_segment && lane % width == 0) {
-      put.put(base + segment.lane, c.at(all.place(base + segment.lane)).result(value));
-    }
-  }
+  const auto put_of_group = [&](int of, const accumulator& value) {
+    put.put(base + of, c.at(all.place(base + of)).result(value));
+  };
+  detail::reduce_staged_groups<Gaps>(memory, __popc(of_group), from, c, put_of_group);
   __syncwarp();  // the memory is the next segments'
 }
 
@@ -263,7 +314,7 @@ inline constexpr int least_of_several = 9;
 
 /// By a warp, of which each lane has segment base + lane, of `count` elements from `begin` on, or none (-1): those that
 /// are worth it. Gives -1 for those, and the count of others.
-template <class All, class Composite, class Put, class T>
+template <staged_gaps Gaps, class All, class Composite, class Put, class T>
 __device__ std::int64_t reduce_staged_segments(const All& all, std::int64_t base, std::int64_t begin,
                                                std::int64_t count, const Composite& c, const Put& put,
                                                staged_segments<T>& memory) {
@@ -291,7 +342,7 @@ __device__ std::int64_t reduce_staged_segments(const All& all, std::int64_t base
     const int total = static_cast<int>(of_lane(end, last - 1));
     if (total < least_worth_it) continue;
     const bool is_mine = lane >= first && lane < last;
-    detail::reduce_staged(all, base, is_mine, from, begin, static_cast<int>(mine), total, c, put, memory);
+    detail::reduce_staged<Gaps>(all, base, is_mine, from, begin, static_cast<int>(mine), total, c, put, memory);
     if (is_mine) count = -1;
   }
   return count;
