@@ -49,22 +49,32 @@ struct one_of_each {
   FANIN_FUNCTION double operator()(std::int64_t, std::int64_t) const { return 1.0; }
 };
 
-/// So many that a block's rounds are whole lines of memory; the last rows are part of one.
+/// So many that a block's rounds are whole lines of memory; the last rows are part of one. Modulo the numbers of T.
+template <class T>
 struct small_of_each {
-  FANIN_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const { return i % 1'000 + j * 1'000'000; }
+  FANIN_FUNCTION T operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<T>(i % 1'000) + static_cast<T>(j) * T{1'000'000};
+  }
 };
-TEST_F(cuda_large, a_few_columns_of_many_elements) {
+template <class T>
+void expect_few_columns() {
   const fanin::cuda gpu;
-  for (const std::int64_t m : {3, 7, 24, 80, 200}) {
+  for (const std::int64_t m : {3, 7, 9, 15, 24, 80, 200}) {
     for (const std::int64_t n : {((std::int64_t{1} << 26) - 1) / m, ((std::int64_t{1} << 26) - 1) / m + 1}) {
-      fanin::buffer<std::int64_t, fanin::cuda> sums(gpu, m);
-      fanin::parallel_reduce_into(sums.data(), fanin::columns(gpu, n, m), small_of_each{}, fanin::sum<std::int64_t>{});
+      fanin::buffer<T, fanin::cuda> sums(gpu, m);
+      fanin::parallel_reduce_into(sums.data(), fanin::columns(gpu, n, m), small_of_each<T>{}, fanin::sum<T>{});
       const std::int64_t of_column = n / 1'000 * (999 * 500) + (n % 1'000) * (n % 1'000 - 1) / 2;
-      std::vector<std::int64_t> found(static_cast<std::size_t>(m));
+      std::vector<T> found(static_cast<std::size_t>(m));
       sums.copy_to(std::span(found));
-      for (std::int64_t j = 0; j < m; ++j) EXPECT_EQ(found[static_cast<std::size_t>(j)], of_column + j * 1'000'000 * n);
+      for (std::int64_t j = 0; j < m; ++j) {
+        EXPECT_EQ(found[static_cast<std::size_t>(j)], static_cast<T>(of_column + j * 1'000'000 * n)) << m << " columns";
+      }
     }
   }
+}
+TEST_F(cuda_large, a_few_columns_of_many_elements) {
+  expect_few_columns<std::uint32_t>();
+  expect_few_columns<std::uint64_t>();
 }
 
 TEST_F(cuda_large, words_beyond_two_to_the_31) {

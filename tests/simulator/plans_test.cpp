@@ -446,19 +446,30 @@ TEST(plans, of_lanes_of_rows) {
 /// Threads of a block that has all columns of many elements: whole lines of floats for each round, if that leaves some.
 TEST(plans, of_threads_of_columns) {
   constexpr std::int64_t many = std::int64_t{1} << 26;
-  const auto threads = [](std::int64_t results, std::int64_t elements = std::int64_t{1} << 26) {
-    return fanin::detail::threads_of_columns(results, (elements - 1) / results + 1, static_cast<unsigned>(results));
+  const auto threads = [](std::int64_t results, int most, std::size_t bytes,
+                          std::int64_t elements = std::int64_t{1} << 26) {
+    return fanin::detail::threads_of_columns(results, (elements - 1) / results + 1, static_cast<unsigned>(results),
+                                             most, bytes);
   };
-  EXPECT_EQ(threads(3), 192);
-  EXPECT_EQ(threads(5), 160);
-  EXPECT_EQ(threads(7), 224);
-  EXPECT_EQ(threads(48), 192);
-  EXPECT_EQ(threads(80), 160);
-  EXPECT_EQ(threads(9), 256);  // 288
-  EXPECT_EQ(threads(2), 256);
-  EXPECT_EQ(threads(96), 256);
-  EXPECT_EQ(threads(3, many - 3), 256);
-  EXPECT_EQ(fanin::detail::threads_of_columns(6, many, 3), 256);  // others beside them
+  EXPECT_EQ(threads(3, 256, 4), 192);
+  EXPECT_EQ(threads(5, 256, 4), 160);
+  EXPECT_EQ(threads(7, 256, 4), 224);
+  EXPECT_EQ(threads(48, 256, 4), 192);
+  EXPECT_EQ(threads(80, 256, 4), 160);
+  EXPECT_EQ(threads(9, 256, 4), 256);  // 288
+  EXPECT_EQ(threads(3, 512, 4), 480);
+  EXPECT_EQ(threads(7, 512, 4), 448);
+  EXPECT_EQ(threads(9, 512, 4), 288);
+  EXPECT_EQ(threads(15, 512, 4), 480);
+  EXPECT_EQ(threads(17, 512, 4), 256);  // 544
+  EXPECT_EQ(threads(3, 256, 8), 192);
+  EXPECT_EQ(threads(9, 256, 8), 144);  // a line of doubles at once, as two are too many
+  EXPECT_EQ(threads(15, 256, 8), 240);
+  EXPECT_EQ(threads(17, 256, 8), 256);  // 272
+  EXPECT_EQ(threads(2, 256, 4), 256);
+  EXPECT_EQ(threads(96, 512, 4), 256);
+  EXPECT_EQ(threads(3, 256, 4, many - 3), 256);
+  EXPECT_EQ(fanin::detail::threads_of_columns(6, many, 3, 256, 4), 256);  // others beside them
 }
 
 /// Into how many pieces rows and columns are cut: all blocks have one where there are fewer tiles than blocks, and of

@@ -246,17 +246,21 @@ void split_by_blocks(cuda_session& session, const cuda_tuning& tuning, const Put
   session.record(plan.launch);
 }
 
-/// Threads of a block that has `width` columns of a functor beside each other: where these are all columns, and many
-/// elements, so many that each round of theirs begins with a line of memory, if an array that the functor reads does
-/// and has those columns (H200, 2^28 floats in columns of 3, 7, 12, 48 286, 285, 286, 291 us to 256, 257, 255, 256,
-/// 2^28 doubles 516, 524, 523, 493 to 479, 480, 481, 481; 2^24 floats of 5 21.2, 22.8). Columns of arrays ask for
-/// lines.
-inline int threads_of_columns(std::int64_t results, std::int64_t count, unsigned width) {
+/// Threads of a block, up to `most`, that has `width` columns of a functor beside each other: where these are all
+/// columns, and many elements, of so many bytes each, so many that each round of theirs begins with a line of memory,
+/// if an array that the functor reads does and has those columns (H200, us, 2^28 floats in columns of 3, 7, 9, 13, 24,
+/// 72 by 256 threads 291, 290, 289, 291, 299, 293, by whole lines 259, 250, 262, 258, 257, 262, 2^27 doubles of 3, 13
+/// 263, 266 and 251, 256; 2^24 floats of 5 21.2, 22.8). Two lines of doubles at once are better. Columns of arrays ask
+/// for lines.
+inline int threads_of_columns(std::int64_t results, std::int64_t count, unsigned width, int most, std::size_t bytes) {
   constexpr std::int64_t worth_idle_threads = std::int64_t{1} << 26;
-  constexpr std::int64_t elements = line_bytes / sizeof(float);
-  if (width != results || results * count < worth_idle_threads || width % elements == 0) return threads_of_split;
-  const auto of_lines = static_cast<int>(std::lcm(std::int64_t{width}, elements));
-  return of_lines <= threads_of_split ? threads_of_split / of_lines * of_lines : threads_of_split;
+  constexpr std::int64_t floats = line_bytes / sizeof(float);
+  if (width != results || results * count < worth_idle_threads || width % floats == 0) return threads_of_split;
+  for (const std::int64_t elements : {floats, bytes == sizeof(double) ? floats / 2 : floats}) {
+    const std::int64_t of_lines = std::lcm(std::int64_t{width}, elements);
+    if (of_lines <= most) return static_cast<int>(most / of_lines * of_lines);
+  }
+  return threads_of_split;
 }
 
 /// Tiles of `width` rows, whose elements follow each other in memory, or lie across.
@@ -275,7 +279,8 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   if (is_along && width == 1) {
     plan.launch.block_size = detail::threads_of_rows<All, Composite>(all, session.multiprocessors());
   } else if (!is_along && !are_of_array<All>) {
-    plan.launch.block_size = detail::threads_of_columns(all.results, all.count, width);
+    plan.launch.block_size = detail::threads_of_columns(
+        all.results, all.count, width, most_threads_of_tile<All, Composite>, source_in_rows<All>::value_size);
     if (plan.launch.block_size != threads_of_split) alignment = plan.launch.block_size / static_cast<int>(width);
   }
   plan.launch.shared_bytes = static_cast<std::size_t>(plan.launch.block_size) * sizeof(accumulator);
@@ -306,6 +311,7 @@ void split_by_tiles(cuda_session& session, const cuda_tuning& tuning, const Put&
   if (share.pieces > 1 && arrived == nullptr) {
     cuda_plan joining = plan;
     joining.kernel = detail::kernel_pointer(&join_pieces_kernel<All, Composite, Put>);
+    joining.launch.block_size = std::min(plan.launch.block_size, threads_of_split);
     const auto of_block = static_cast<unsigned>(joining.launch.block_size / share.pieces);
     share.width = static_cast<unsigned>(std::min<std::int64_t>(all.results, std::max(of_block, joined_at_once)));
     joining = detail::complete_plan<Composite, by_joined_pieces, All, Put>(session, tuning, joining);
