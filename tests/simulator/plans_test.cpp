@@ -316,7 +316,7 @@ TEST(plans, of_segments_of_arrays) {
 /// elements at a time, of doubles, 256, and of functors.
 TEST(plans, of_segments_for_a_warp) {
   const auto of = [](std::int64_t of_warp, std::int64_t mean, int staged = 512, bool is_guess = false) {
-    return fanin::detail::segments_for_warp({of_warp * 80, mean, is_guess}, 60, 10, staged);
+    return fanin::detail::segments_for_warp({of_warp * 80, mean, is_guess, is_guess ? 0 : mean}, 60, 10, staged);
   };
   EXPECT_EQ(of(1, 16), 1u);
   EXPECT_EQ(of(8, 16), 1u);
@@ -338,26 +338,34 @@ TEST(plans, of_segments_for_a_warp) {
   EXPECT_EQ(of(100'000, 512), 32u);
   EXPECT_EQ(of(100'000, 600), 32u);
   EXPECT_EQ(of(100'000, 27, 512, true), 32u);
+  EXPECT_EQ(fanin::detail::segments_for_warp({8'000'000, 27, false}, 60, 10, 512), 32u);  // lengths differ
   EXPECT_EQ(of(125, 2'048, 512, true), 21u);
   EXPECT_EQ(of(32, 2'048, 256, true), 7u);
   EXPECT_EQ(of(4'000'000'000, 2'048, 256, true), 32u);
   EXPECT_EQ(of(20, std::int64_t{1} << 60), 4u);
 }
 
-/// Lengths that are multiples of 8, or of 32 where groups of lanes have one segment each, are told by their mean,
-/// though a few segments have another one.
+/// Whether all segments have one length, but for a shorter one, is told by how many elements there are; and where they
+/// have none of 8, 16, 24, 32, 64 and so on, their elements lie without gaps.
 TEST(plans, of_gaps_between_staged_elements) {
   using fanin::detail::staged_gaps;
+  const auto gaps = [](std::int64_t n, std::int64_t elements) {
+    return fanin::detail::gaps_for({n, elements / n, false, fanin::detail::length_of_all(n, elements)});
+  };
   for (const std::int64_t n : {std::int64_t{1'000}, std::int64_t{1} << 30}) {
+    EXPECT_EQ(gaps(n, 0), staged_gaps::behind_16);
     for (const std::int64_t length : {8, 16, 24, 32, 64, 96, 128}) {
-      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length), staged_gaps::behind_16) << length;
-      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length - length + 1), staged_gaps::behind_16) << length;
-      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length + n / 5), staged_gaps::behind_16) << length;
+      EXPECT_EQ(gaps(n, n * length), staged_gaps::behind_16) << length;
+      EXPECT_EQ(gaps(n, n * length - length + 1), staged_gaps::behind_16) << length;
     }
     for (const std::int64_t length : {10, 15, 17, 20, 30, 31, 33, 40, 48, 60, 65, 100, 127}) {
-      EXPECT_EQ(fanin::detail::gaps_of_array(n, n * length), staged_gaps::none) << length;
+      EXPECT_EQ(gaps(n, n * length), staged_gaps::none) << length;
+      EXPECT_EQ(gaps(n, n * length - length + 1), staged_gaps::none) << length;
+      EXPECT_EQ(gaps(n, n * length - length), staged_gaps::behind_16) << length;
+      EXPECT_EQ(gaps(n, n * length + 1), staged_gaps::behind_16) << length;
     }
   }
+  EXPECT_EQ(fanin::detail::gaps_for({1'000, 2'048, true}), staged_gaps::behind_16);
 }
 
 /// In one launch or two, by blocks or by warps, by figures of a GPU on which 500 blocks work at once.
@@ -443,7 +451,7 @@ TEST(plans, of_lanes_of_rows) {
   EXPECT_EQ(lanes(5, true, 1), 4);
 }
 
-/// Threads of a block that has all columns of many elements: whole lines of floats for each round, if that leaves some.
+/// Threads of a block that has all columns of many elements: whole lines for each round, if that leaves some.
 TEST(plans, of_threads_of_columns) {
   constexpr std::int64_t many = std::int64_t{1} << 26;
   const auto threads = [](std::int64_t results, int most, std::size_t bytes,

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,12 +37,17 @@ struct segments_known {
   std::int64_t results;
   std::int64_t mean;
   bool is_guess;
+  std::int64_t one_length = 0;  ///< of all, but for a shorter one, as it seems; 0: lengths differ
 };
+inline std::int64_t length_of_all(std::int64_t results, std::int64_t elements) {
+  const std::int64_t length = (elements + results - 1) / results;
+  return length * results - elements < length ? length : 0;
+}
 template <class All>
 segments_known known_of(const All& all) {
   constexpr std::int64_t guess = 2048;
-  const bool is_guess = all.elements == All::most_elements;
-  return {all.results, is_guess ? guess : all.elements / all.results, is_guess};
+  if (all.elements == All::most_elements) return {all.results, guess, true};
+  return {all.results, all.elements / all.results, false, length_of_all(all.results, all.elements)};
 }
 
 /// Up to how many segments blocks that share their pieces come last: they read all offsets, which takes time, and are
@@ -148,8 +152,8 @@ void split_segments_by_blocks(cuda_session& session, cuda_plan plan, unsigned lo
 /// power law 21.8 instead of 18.3; of a functor's than three quarters, 2^15 rows of 27 doubles 10.3 instead of 7.4, or
 /// of floats than all: 33,555 segments of 1000 exponentials and powers 235 instead of 181.)
 ///
-/// Of still more, as many as are staged at once, or a multiple of that (H200, us, 2^28 floats in segments of 17, 20,
-/// 33, 48, 100 by 32: 386, 391, 423, 370, 322; so: 325, 346, 385, 343, 312).
+/// Of still more, of one length, as many as are staged at once, or a multiple of that (H200, us, 2^28 floats in
+/// segments of 17, 20, 33, 48, 100 by 32: 386, 391, 423, 370, 322; so: 325, 346, 385, 343, 312).
 inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_once, std::int64_t multiprocessors,
                                   int staged) {
   constexpr std::int64_t warps = warps_of_segments;
@@ -157,8 +161,8 @@ inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_o
   if (few < 4) return std::bit_floor(static_cast<unsigned>(few));
   unsigned best = warp_size;
   if (known.results > 2 * at_once * warps * warp_size) {
-    const std::int64_t staged_at_once = staged / std::max<std::int64_t>(known.mean, 1);
-    if (known.is_guess || staged_at_once == 0 || staged_at_once >= warp_size) return best;
+    const std::int64_t staged_at_once = known.one_length == 0 ? 0 : staged / known.one_length;
+    if (staged_at_once == 0 || staged_at_once >= warp_size) return best;
     return static_cast<unsigned>(warp_size / staged_at_once * staged_at_once);
   }
   const std::int64_t of_warp = (known.results - 1) / (multiprocessors * warps) + 1;
@@ -186,15 +190,13 @@ inline unsigned segments_for_warp(const segments_known& known, std::int64_t at_o
   return best;
 }
 
-/// Which gaps staged elements have, of an array's segments, whose mean length the host knows: whether most of them have
-/// one that is a multiple of 8, or of 32 where groups of lanes have one each. (H200, us, 2^28 floats in segments of 15,
-/// 16, 17, 30, 32, 33, 64, 100, with none and behind 16: 313, 417; 636, 311; 306, 324; 300, 655; 1136, 296; 324, 381;
-/// 377, 287; 277, 309.)
-inline staged_gaps gaps_of_array(std::int64_t results, std::int64_t elements) {
-  constexpr double near = 0.25;
-  const double mean = static_cast<double>(elements) / static_cast<double>(results);
-  const double multiple = mean <= read_by_warps.of_lane + near ? 8 : 32;
-  return std::abs(std::remainder(mean, multiple)) <= near ? staged_gaps::behind_16 : staged_gaps::none;
+/// Which gaps staged elements of an array's segments have: none where all are as long as suits that. Lengths that
+/// differ may all be multiples of 8, with which it takes more than twice the time. (H200, us, 2^28 floats in segments
+/// of 15, 16, 17, 30, 32, 33, 40, 64, 100, with none and behind 16: 313, 417; 636, 311; 306, 324; 300, 655; 1136, 296;
+/// 324, 381; 321, 338; 377, 287; 277, 309.)
+inline staged_gaps gaps_for(const segments_known& known) {
+  const std::int64_t of_same_banks = known.one_length <= read_by_warps.of_lane ? 8 : 32;
+  return known.one_length % of_same_banks == 0 ? staged_gaps::behind_16 : staged_gaps::none;
 }
 
 /// Of two launches the first one's, where warps have segments, but for how many.
@@ -213,7 +215,7 @@ cuda_plan plan_of_warps(cuda_session& session, const cuda_tuning& tuning, const 
   cuda_plan plan;
   if constexpr (!gives_elements<typename All::functor_type>) {
     plan = detail::plan_by_warps<staged_gaps::behind_64, Put, Composite, All>(session, tuning);
-  } else if (detail::gaps_of_array(all.results, all.elements) == staged_gaps::none) {
+  } else if (gaps_for(known) == staged_gaps::none) {
     plan = detail::plan_by_warps<staged_gaps::none, Put, Composite, All>(session, tuning);
   } else {
     plan = detail::plan_by_warps<staged_gaps::behind_16, Put, Composite, All>(session, tuning);

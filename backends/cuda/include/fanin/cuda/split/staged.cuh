@@ -53,9 +53,9 @@ __device__ inline int lanes_before(std::uint32_t mask) {
 /// Where elements of neighbouring segments are in memory of the block. Lanes that read a segment each, all of one
 /// length, are to find theirs in different banks, which one way does not do for all lengths.
 enum class staged_gaps {
-  none,       ///< one behind the other, the fewest instructions: many lanes wait where lengths are multiples of 8
-  behind_16,  ///< with a gap behind each 16, best for multiples of 8: many lanes wait where they are 10, 15 or 30
-  behind_64,  ///< with three behind each 64: no more than four wait for one bank, whatever the length
+  none,       ///< one behind the other, the fewest instructions: many lanes wait where they begin multiples of 8 apart
+  behind_16,  ///< with a gap behind each 16: many lanes wait where lengths are 10, 15 or 30
+  behind_64,  ///< with three behind each 64: no more than four wait for one bank, whatever the one length
 };
 
 template <class T, int Most>
@@ -248,7 +248,7 @@ struct staged_segments : staged_elements<T, staged_at_a_time<T>> {
 static_assert(staged_at_a_time<double> >= read_by_warps.of_group);
 
 /// By a warp: staged segments of groups. Of more than a group each, half as many lanes take each, which fold two parts
-/// and join them as all of them would.
+/// and join them as all of them would: the second one goes through a shuffle, as it would, with which no fold is fused.
 template <staged_gaps Gaps, class T, class Composite, class Put>
 __device__ void reduce_staged_groups(const staged_segments<T>& memory, int segments, std::int64_t from,
                                      const Composite& c, const Put& put) {
@@ -260,15 +260,14 @@ __device__ void reduce_staged_groups(const staged_segments<T>& memory, int segme
   for (int group = lane / width; group - lane / width < segments; group += memory.lanes / width) {
     const bool has_segment = group < segments;
     const auto segment = memory.of_group[has_segment ? group : 0];
+    const int count = has_segment ? segment.count : 0;
+    const staged_source<Gaps, T, staged_segments<T>::capacity> source{memory, segment.begin, from + segment.begin};
     accumulator value = c.identity();
-    if (has_segment) {
-      const staged_source<Gaps, T, staged_segments<T>::capacity> source{memory, segment.begin, from + segment.begin};
-      detail::gather_of_staged(source, c, value, mine, parts, segment.count);
-      if (width < parts) {
-        accumulator other = c.identity();
-        detail::gather_of_staged(source, c, other, mine + width, parts, segment.count);
-        c.join(value, other);
-      }
+    detail::gather_of_staged(source, c, value, mine, parts, count);
+    if (width < parts) {
+      accumulator other = c.identity();
+      detail::gather_of_staged(source, c, other, mine + width, parts, count);
+      c.join(value, detail::shuffle_down(other, 0));
     }
     detail::join_lanes(c, value, static_cast<unsigned>(width));
     if (has_segment && mine == 0) put(segment.lane, value);
