@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fanin/cuda/cuda.hpp>
+#include <fanin/cuda/split/launch.cuh>
 #include <fanin/md_range.hpp>
 #include <many_reduction.cuh>
 
@@ -173,6 +175,55 @@ TEST(tiles, join_their_pieces) {
   }
   for (const char* const launched : {"rows by blocks, 1", "columns by tiles, 1", "columns by tiles, 2"}) {
     EXPECT_TRUE(seen.contains(launched)) << launched;
+  }
+}
+
+/// Columns by blocks of as many threads as make whole lines of memory, no powers of two, nor all with an element.
+/// (Those of warps that are not whole are the GPU's, cuda_large.a_few_columns_of_many_elements.)
+TEST(tiles, of_blocks_of_any_size) {
+  namespace detail = fanin::detail;
+  using axes = detail::axes_of<2, 0>;
+  using line = detail::md_shape<1, fanin::iterate::right>;
+  using put_type = detail::results_in_order<std::uint32_t>;
+  using all_type = detail::axes_functor<small_value_at_indices, axes, fanin::iterate::right>;
+  const new_device drawn;
+  const fanin::cuda gpu;
+  struct shape {
+    unsigned threads;
+    std::int64_t m;
+  };
+  for (const auto& [threads, m] : {shape{224, 7}, {288, 9}, {352, 11}, {416, 13}, {448, 7}, {480, 15}, {512, 31}}) {
+    const std::int64_t n = 1'000 + threads;
+    const std::int64_t parts = threads / m;
+    const std::int64_t elements = (n / 5 / parts + 1) * parts;
+    const auto pieces = static_cast<int>((n - 1) / elements + 1);
+    const line left({}, {m}, m);
+    const line reduced({}, {n}, n);
+    const all_type all{left, reduced, m, n, {}};
+    const auto c = detail::make_axes_composite<axes>(reduced, fanin::sum<std::uint32_t>{});
+    std::vector<std::uint32_t> sums(static_cast<std::size_t>(m));
+    std::vector<std::uint32_t> partials(static_cast<std::size_t>(m * pieces));
+    unsigned arrived = 0;
+    const put_type put{sums.data()};
+    const detail::tiles_share share{static_cast<unsigned>(m), false, pieces, elements};
+    std::uint32_t* const to = partials.data();
+    unsigned* const counter = &arrived;
+    cudaLaunchConfig_t config{};
+    config.gridDim.x = static_cast<unsigned>(pieces);
+    config.blockDim.x = threads;
+    config.dynamicSmemBytes = threads * sizeof(std::uint32_t);
+    config.stream = gpu.stream();
+    void* arguments[] = {detail::argument(all),   detail::argument(c),  detail::argument(put),
+                         detail::argument(share), detail::argument(to), detail::argument(counter)};
+    const void* const kernel =
+        detail::kernel_pointer(&detail::rows_by_tiles_kernel<all_type, std::remove_const_t<decltype(c)>, put_type>);
+    ASSERT_EQ(cudaLaunchKernelExC(&config, kernel, arguments), cudaSuccess);
+    gpu.synchronize();
+    EXPECT_EQ(arrived, 0U);
+    for (std::int64_t j = 0; j < m; ++j) {
+      EXPECT_EQ(sums[static_cast<std::size_t>(j)], static_cast<std::uint32_t>(500 * n * (n - 1) + j * n))
+          << "column " << j << " by " << threads << " threads";
+    }
   }
 }
 

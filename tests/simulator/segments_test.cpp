@@ -603,6 +603,8 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
   const fanin::detail::segments_functor<number_of_segment<T>, std::int64_t> all{offsets.data(), n, offsets.back(), f};
   const fanin::detail::segments_functor<fanin::detail::strided_element<T>, std::int64_t> of_data{
       offsets.data(), n, offsets.back(), {x.data(), 1}};
+  const fanin::detail::segments_functor<fanin::detail::contiguous_element<T>, std::int64_t> contiguous{
+      offsets.data(), n, offsets.back(), {x.data()}};
   const auto c = fanin::detail::make_axes_composite<fanin::detail::axes_of<2, 1>>(
       fanin::detail::md_shape<1, fanin::iterate::right>{}, fanin::sum<T>{});
   for (const unsigned rows : {1u, 2u, 5u, 16u, 25u, 32u}) {
@@ -611,7 +613,7 @@ void expect_bits_of_lanes(const std::vector<std::int64_t>& lengths) {
     const std::vector<T> got = reduce_with_room_for<false, T>(gpu, all, c, 1'000, rows);
     using fanin::detail::staged_gaps;
     const auto got_of_data = reduce_with_room_for<false, T, staged_gaps::none>(gpu, of_data, c, 1'000, rows);
-    EXPECT_EQ((reduce_with_room_for<false, T, staged_gaps::behind_16>(gpu, of_data, c, 1'000, rows)), got_of_data);
+    EXPECT_EQ((reduce_with_room_for<false, T, staged_gaps::behind_16>(gpu, contiguous, c, 1'000, rows)), got_of_data);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       if (lengths[s] > 4'096) continue;  // pieces
       EXPECT_EQ(got[s], expected[s]) << lengths[s] << " elements, segment " << s << ", " << rows << " a warp";

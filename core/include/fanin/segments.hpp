@@ -239,8 +239,8 @@ class segments_data {
 };
 
 /// Segments of an array of one dimension: reduce_into(out, exec, segments(xs, offsets), reducers...). As the range with
-/// f(s, k) = xs[k], but what offsets say beyond xs is not there: nothing outside of it is read. Throws invalid_argument
-/// for no offsets at all.
+/// f(s, k) = xs[k], but what offsets say beyond xs is not there: nothing outside of it is read. Elements of xs that no
+/// segment has may be read, and do not matter. Throws invalid_argument for no offsets at all.
 template <detail::array X, detail::array Offsets>
 auto segments(const X& xs, const Offsets& offsets) {
   using offset = detail::element_t<Offsets>;

@@ -250,7 +250,8 @@ void split_by_blocks(cuda_session& session, const cuda_tuning& tuning, const Put
 /// columns, and many elements, of so many bytes each, so many that each round of theirs begins with a line of memory,
 /// if an array that the functor reads does and has those columns (H200, us, 2^28 floats in columns of 9, 13, 72 by 256
 /// threads 278, 278, 278, by whole lines 251, 249, 252, 2^27 doubles of 13 259, 246; 2^24 floats of 5 21.2, 22.8). Two
-/// lines of doubles at once are better. Columns of arrays ask for lines.
+/// lines of doubles at once are better; of one, the last warp may be half of one, which tiles that are several columns
+/// wide allow: their threads hand over by memory. Columns of arrays ask for lines.
 inline int threads_of_columns(std::int64_t results, std::int64_t count, unsigned width, int most, std::size_t bytes) {
   constexpr std::int64_t worth_idle_threads = std::int64_t{1} << 26;
   constexpr std::int64_t floats = line_bytes / sizeof(float);
