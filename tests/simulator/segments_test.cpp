@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -627,6 +629,34 @@ TEST(segments, bits_do_not_depend_on_neighbours) {
   for (const std::vector<std::int64_t>& lengths : lengths_of_neighbours()) {
     expect_bits_of_lanes<float>(lengths);
     expect_bits_of_lanes<double>(lengths);
+  }
+}
+
+/// Of calls: many segments of an array, of one length but for the last one, which lie without gaps in memory of the
+/// block or with some, whichever suits the length; of several reducers, one of which tells a place.
+TEST(segments, of_one_length_in_calls) {
+  using both = fanin::tuple<std::int64_t, fanin::value_index<std::int64_t>>;
+  constexpr std::int64_t n = 3'000;  // so many that warps have several
+  for (const std::int64_t length : {10, 15, 16, 17, 30, 33, 40, 64, 100}) {
+    std::vector<std::int64_t> lengths(n, length);
+    lengths.back() -= 1;
+    const std::vector<std::int64_t> offsets = offsets_of<std::int64_t>(lengths, 0);
+    std::vector<std::int64_t> x(static_cast<std::size_t>(offsets.back()));
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<std::int64_t>(mix(k) % 1'000'003);
+    std::vector<both> got(n);
+    const new_device drawn;
+    const fanin::cuda gpu;
+    fanin::reduce_into(std::span(got), gpu, fanin::segments(x, offsets), fanin::sum<std::int64_t>{},
+                       fanin::min_loc<std::int64_t>{});
+    gpu.synchronize();
+    ASSERT_EQ(gpu.last_launch().launches, 2) << length;
+    for (std::size_t s = 0; s < got.size(); ++s) {
+      const auto begin = x.begin() + offsets[s];
+      const auto end = x.begin() + offsets[s + 1];
+      const auto least = std::min_element(begin, end);
+      const both expected{std::accumulate(begin, end, std::int64_t{0}), {*least, least - x.begin()}};
+      ASSERT_EQ(got[s], expected) << "segment " << s << " of " << length;
+    }
   }
 }
 

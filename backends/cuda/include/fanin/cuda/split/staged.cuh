@@ -58,6 +58,7 @@ enum class staged_gaps {
   behind_64,  ///< with three behind each 64: no more than four wait for one bank, whatever the one length
 };
 
+/// Room for elements with any of these gaps: of one behind each 16 it is most.
 template <class T, int Most>
 struct staged_elements {
   template <staged_gaps Gaps>
